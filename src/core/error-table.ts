@@ -1,0 +1,14 @@
+import { coreErrorCodes } from './error-codes/core.ts';
+import type { ErrorCodeEntry } from './error-codes/entry.ts';
+import { storeErrorCodes } from './error-codes/store.ts';
+
+/**
+ * Every code that Holdfast can answer with, on every surface. A pin test writes the table out in literals, and each
+ * code has a page `docs/errors/<code>.md`. The rows live in `error-codes/`, one file a room.
+ */
+export const ERROR_TABLE = {
+  ...coreErrorCodes,
+  ...storeErrorCodes,
+} as const satisfies Record<string, ErrorCodeEntry>;
+
+export type ErrorCode = keyof typeof ERROR_TABLE;

@@ -1,0 +1,1 @@
+export { assert, check, contract, judged } from './contract.ts';
