@@ -1,0 +1,31 @@
+export {
+  type CompiledSchema,
+  type JsonSchemaObject,
+  type PreconditionAnswer,
+  type SchemaIssue,
+  type SchemaValue,
+  type SchemaVerdict,
+  type Tool,
+  type ToolCallContext,
+  type ToolDefinition,
+  type ToolDenial,
+  type ToolEffect,
+  type ToolOutputLimits,
+  type ToolPrincipal,
+  type ToolProgress,
+  type ToolReceipt,
+  type ToolRevisions,
+  type ToolSchema,
+  type ToolStatus,
+  TOOL_EFFECTS,
+} from './model.ts';
+export { NotDone } from './not-done.ts';
+export type {
+  ExternalTarget,
+  FilesystemTarget,
+  OwnedTarget,
+  ResourceScope,
+  ResourceTarget,
+  ToolObservation,
+  ToolPostcondition,
+} from './resource.ts';
