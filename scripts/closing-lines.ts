@@ -1,22 +1,41 @@
-// A node:test reporter for people: each failure with its reason, then one line of counts.
+// A node:test reporter for people: a dot a test, each failure with its reason, then one line of counts.
 import type { TestEvent } from 'node:test/reporters';
 
+const LINE = 100;
+
 export default async function* closingLines(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  let passed = 0;
-  let failed = 0;
-  let skipped = 0;
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  const errors = new Map<string, string>();
+  let shown = 0;
   for await (const event of source) {
-    if (event.type === 'test:pass' && event.data.details.type !== 'suite') {
-      if (event.data.skip || event.data.todo) skipped += 1;
-      else passed += 1;
-    }
-    if (event.type === 'test:fail' && event.data.details.type !== 'suite') {
-      failed += 1;
-      const error = event.data.details.error;
-      const cause = error.cause instanceof Error ? error.cause : error;
-      const place = `${event.data.file ?? ''}:${event.data.line ?? ''}`;
-      yield `\n✖ ${event.data.name}\n  ${place}\n${cause.stack ?? cause.message}\n`;
-    }
+    if (event.type === 'test:stderr')
+      errors.set(event.data.file, (errors.get(event.data.file) ?? '') + event.data.message);
+    if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
+    if (event.data.details.type === 'suite' || (event.type === 'test:pass' && isFileItself(event.data))) continue;
+    const outcome = outcomeOf(event);
+    counts[outcome] += 1;
+    shown += 1;
+    yield { passed: '.', failed: 'X', skipped: '-' }[outcome] + (shown % LINE === 0 ? '\n' : '');
+    if (event.type === 'test:fail') yield failureText(event.data, errors);
   }
-  yield `\n${passed} passed, ${failed} failed, ${skipped} skipped\n`;
+  yield `\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`;
+}
+
+type Outcome = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>;
+
+function outcomeOf(event: Outcome): 'passed' | 'failed' | 'skipped' {
+  if (event.type === 'test:fail') return 'failed';
+  return event.data.skip !== undefined || event.data.todo !== undefined ? 'skipped' : 'passed';
+}
+
+function failureText(data: Extract<Outcome, { type: 'test:fail' }>['data'], errors: Map<string, string>): string {
+  const error = data.details.error;
+  const cause = error.cause instanceof Error ? error.cause : error;
+  const reason = isFileItself(data) ? (errors.get(data.name) ?? cause.message) : (cause.stack ?? cause.message);
+  return `\n✖ ${data.name}\n  ${data.file ?? ''}:${data.line ?? ''}\n${reason}\n`;
+}
+
+/** The runner reports a file without tests, or one that failed to load, as a test named by its path. */
+export function isFileItself(test: { readonly name: string; readonly file?: string }): boolean {
+  return test.name === test.file;
 }

@@ -1,43 +1,73 @@
-// Runs the tests under node:test: everything under test/, or the files, folders or name parts given.
+// Runs the tests under node:test: everything under test/, or the files and folders given.
 //   npm test · npm test -- test/contracts/operations · npm test -- --name 'OPS-17'
-import { spawnSync } from 'node:child_process';
-import { globSync, mkdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+// What took longest last time begins first, so that no long file is left alone at the end.
+import { createWriteStream, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { run } from 'node:test';
+import { junit } from 'node:test/reporters';
+import closingLines, { isFileItself } from './closing-lines.ts';
 
+const LONGEST_FILE_MS = 300_000;
 const root = join(import.meta.dirname, '..');
+const reports = join(root, 'reports');
+const timesFile = join(reports, 'test-times.json');
+
+function readTimes(): Record<string, number> {
+  try {
+    return JSON.parse(readFileSync(timesFile, 'utf8')) as Record<string, number>;
+  } catch {
+    return {};
+  }
+}
+
+function testFiles(places: readonly string[]): string[] {
+  return places.flatMap((place) =>
+    statSync(join(root, place)).isDirectory() ? globSync(`${place}/**/*.test.ts`, { cwd: root }) : [place],
+  );
+}
+
 const args = process.argv.slice(2);
 const nameAt = args.indexOf('--name');
 const pattern = nameAt >= 0 ? args.splice(nameAt, 2)[1] : undefined;
-
-const files = (args.length > 0 ? args : ['test']).flatMap((place) =>
-  statSync(join(root, place)).isDirectory() ? globSync(`${place}/**/*.test.ts`, { cwd: root }) : [place],
-);
+const times = readTimes();
+const files = testFiles(args.length > 0 ? args : ['test'])
+  .map((file) => ({ file, ms: times[file] ?? Number.POSITIVE_INFINITY }))
+  .sort((a, b) => (a.ms === b.ms ? a.file.localeCompare(b.file) : b.ms - a.ms))
+  .map(({ file }) => join(root, file));
 if (files.length === 0) {
   console.error('no test files there');
   process.exit(2);
 }
-mkdirSync(join(root, 'reports'), { recursive: true });
-const result = spawnSync(
-  process.execPath,
-  [
-    '--test',
-    '--test-concurrency=2',
-    '--test-reporter=dot',
-    '--test-reporter-destination=stdout',
-    '--test-reporter=junit',
-    '--test-reporter-destination=reports/junit.xml',
-    `--test-reporter=${join(root, 'scripts/closing-lines.ts')}`,
-    '--test-reporter-destination=stdout',
-    ...(pattern ? [`--test-name-pattern=${pattern}`] : []),
-    ...files.sort(),
-  ],
-  {
-    cwd: root,
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(root, 'node_modules/.cache/node'),
-    },
-  },
-);
-process.exit(result.status ?? 1);
+
+process.chdir(root);
+process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/node');
+mkdirSync(reports, { recursive: true });
+
+let ran = 0;
+let failed = 0;
+const seen = new Map<string, number>();
+const events = run({
+  files,
+  concurrency: 2,
+  timeout: LONGEST_FILE_MS,
+  ...(pattern === undefined ? {} : { testNamePatterns: [pattern] }),
+});
+// Each reporter listens to the end of the stream several times.
+events.setMaxListeners(50);
+events.on('test:fail', () => {
+  failed += 1;
+});
+events.on('test:pass', (test) => {
+  if (!isFileItself(test)) ran += 1;
+});
+// One summary a file, and one for all of them that names no file.
+events.on('test:summary', ({ file, duration_ms }) => {
+  if (file !== undefined) seen.set(relative(root, file), Math.round(duration_ms));
+});
+events.compose(closingLines).pipe(process.stdout);
+events.compose(junit).pipe(createWriteStream(join(reports, 'junit.xml')));
+events.on('end', () => {
+  if (ran + failed === 0) console.error(pattern === undefined ? 'no test ran' : `no test is named like '${pattern}'`);
+  if (failed > 0 || ran === 0) process.exitCode = 1;
+  writeFileSync(timesFile, `${JSON.stringify({ ...times, ...Object.fromEntries(seen) }, null, 1)}\n`);
+});
