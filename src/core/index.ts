@@ -1,3 +1,16 @@
+export { canonicalJson, compareCodePoints, isCanonicalJson, readCanonicalJson } from './canonical-json.ts';
+export {
+  type Clock,
+  type ClockState,
+  guardClock,
+  type GuardedClock,
+  requireUnixSeconds,
+  systemClock,
+  unixSeconds,
+  utcText,
+} from './clock.ts';
+export { digestJson, isSha256Hex, sha256Hex } from './digest.ts';
+export { readFileWithin, syncFolder, wrapFileError, writeAll, writeFileDurably } from './durable-files.ts';
 export type { ErrorCodeEntry, ErrorFamily } from './error-codes/entry.ts';
 export { ERROR_TABLE, type ErrorCode } from './error-table.ts';
 export {
@@ -20,3 +33,13 @@ export {
   StorageIntegrityError,
   ValidationError,
 } from './errors.ts';
+export { FAULT_POINTS, type FaultPoint, type FaultPoints, noFaults } from './fault-points.ts';
+export { type FileFacts, type FileSystem, nodeFileSystem } from './file-system.ts';
+export { createIds, type Ids, isId, systemIds } from './ids.ts';
+export { asJsonValue } from './json-domain.ts';
+export { isJsonObject, JsonNumber, type JsonObject, type JsonValue, plainJson } from './json-value.ts';
+export { LIMIT_TABLE, LIMITS, type LimitName, requireWithin } from './limits.ts';
+export { JSON_PROFILES, type JsonProfile, readStrictJson } from './strict-json.ts';
+export { codePointLength, codePointsWithin, isBlank, requireText, trimText } from './text.ts';
+export { isSecretKey, redact, type RedactOptions } from './redact.ts';
+export { containsSecret, REDACTED, redactText } from './secret-patterns.ts';

@@ -1,0 +1,137 @@
+import { fail } from './errors.ts';
+import { badEncoding, badNumber, tooDeep, tooLarge, unsupported } from './json-errors.ts';
+import { JsonNumber, type JsonValue } from './json-value.ts';
+import { LIMITS } from './limits.ts';
+import { spellNumber } from './number-spelling.ts';
+import { type JsonProfile, readStrictJson } from './strict-json.ts';
+
+/**
+ * The one text of a value: keys sorted by code point, no spaces, non-ASCII as is, numbers in the contracts' layout.
+ * Equal values have equal texts, so its UTF-8 bytes are what every digest of Holdfast is taken over.
+ * Refuses what is not JSON (`JSON_UNSUPPORTED_VALUE`: undefined, functions, class instances, holes), NaN and
+ * infinities (`JSON_NUMBER`), lone surrogates (`JSON_ENCODING`), cycles and nesting beyond 256 (`JSON_TOO_DEEP`).
+ */
+export function canonicalJson(value: JsonValue): string {
+  return spell(value, 0);
+}
+
+function spell(value: unknown, depth: number): string {
+  switch (typeof value) {
+    case 'string':
+      return spellString(value);
+    case 'number':
+      if (!Number.isFinite(value)) throw badNumber('not_finite');
+      return spellNumber(value);
+    case 'boolean':
+      return value ? 'true' : 'false';
+    case 'bigint':
+      return spellBigint(value);
+    case 'object':
+      return value === null ? 'null' : spellObject(value, depth);
+    case 'undefined':
+    case 'function':
+    case 'symbol':
+      throw unsupported(typeof value);
+  }
+}
+
+const LARGEST_INTEGER = 10n ** BigInt(LIMITS.jsonIntegerDigits);
+
+function spellBigint(value: bigint): string {
+  if (value >= LARGEST_INTEGER || value <= -LARGEST_INTEGER) throw tooLarge('digits', LIMITS.jsonIntegerDigits);
+  return value.toString();
+}
+
+// What needs no more than two quotes around it: no quote, no backslash, no control character, no surrogate.
+const PLAIN = /^[\u0020\u0021\u0023-\u005b\u005d-\ud7ff\ue000-\uffff]*$/;
+
+function spellString(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
+  if (!text.isWellFormed()) throw badEncoding('lone_surrogate');
+  return JSON.stringify(text);
+}
+
+function spellObject(value: object, depth: number): string {
+  if (value instanceof JsonNumber) return value.text;
+  if (depth > LIMITS.jsonNestingDepth) throw tooDeep(LIMITS.jsonNestingDepth);
+  if (Array.isArray(value)) return spellArray(value, depth);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) throw unsupported('an instance of a class');
+  return spellMembers(value as Record<string, unknown>, depth);
+}
+
+function spellArray(items: readonly unknown[], depth: number): string {
+  let text = '[';
+  for (let i = 0; i < items.length; i += 1) {
+    if (i > 0) text += ',';
+    text += spell(items[i], depth + 1);
+  }
+  return `${text}]`;
+}
+
+function spellMembers(object: Record<string, unknown>, depth: number): string {
+  const keys = sortKeys(Object.keys(object));
+  let text = '{';
+  for (let i = 0; i < keys.length; i += 1) {
+    const key = keys[i] as string;
+    text += `${i > 0 ? ',' : ''}${spellString(key)}:${spell(object[key], depth + 1)}`;
+  }
+  return `${text}}`;
+}
+
+const SURROGATE = /[\ud800-\udfff]/;
+
+// UTF-16 order and code point order differ only where a surrogate meets U+E000 to U+FFFF.
+function sortKeys(keys: string[]): string[] {
+  let sorted = true;
+  for (let i = 1; sorted && i < keys.length; i += 1) sorted = (keys[i - 1] as string) < (keys[i] as string);
+  const byUnit = sorted ? keys : keys.sort();
+  return byUnit.some((key) => SURROGATE.test(key)) ? byUnit.sort(compareCodePoints) : byUnit;
+}
+
+/** Orders two texts by Unicode code point, as the contracts sort keys and names. */
+export function compareCodePoints(a: string, b: string): number {
+  const shorter = Math.min(a.length, b.length);
+  for (let i = 0; i < shorter; i += 1) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x !== y) return rank(x) - rank(y);
+  }
+  return a.length - b.length;
+}
+
+// Surrogates stand for code points above every other unit.
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+}
+
+/**
+ * Reads a stored text that must be in canonical form, byte for byte. Whatever is wrong with it is `JSON_NOT_CANONICAL`
+ * (corruption): the text was written by something else. `details.reason` is `form` or the code of the reader.
+ */
+export function readCanonicalJson(text: string, profile: JsonProfile): JsonValue {
+  const value = readStored(text, profile);
+  if (canonicalJson(value) !== text) throw notCanonical('form');
+  return value;
+}
+
+function readStored(text: string, profile: JsonProfile): JsonValue {
+  try {
+    return readStrictJson(text, profile);
+  } catch (cause) {
+    throw notCanonical((cause as { code?: string }).code ?? 'unreadable', cause);
+  }
+}
+
+function notCanonical(reason: string, cause?: unknown) {
+  return fail('JSON_NOT_CANONICAL', 'A stored JSON text is not in canonical form.', { details: { reason }, cause });
+}
+
+/** Whether the text is JSON within the profile and already in canonical form. */
+export function isCanonicalJson(text: string, profile: JsonProfile): boolean {
+  try {
+    return canonicalJson(readStrictJson(text, profile)) === text;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * The places where a crash or an error matters, by name. Each is compiled in and does nothing unless a test harness
+ * passes an armed `FaultPoints` by option; no environment variable can arm one.
+ */
+export const FAULT_POINTS = [
+  'group-begun',
+  'group-about-to-commit',
+  'group-committed',
+  'migration-step',
+  'backup-written',
+  'intent-committed',
+  'outbox-claimed',
+  'approval-consumed',
+  'effect-about-to-send',
+  'effect-sent',
+  'downstream-committed',
+  'receipt-about-to-commit',
+  'receipt-committed',
+  'ack-about-to-send',
+  'lease-renewed',
+  'recovery-started',
+  'recovery-finished',
+  'chain-appended',
+  'log-appended',
+  'log-synced',
+  'file-temp-written',
+  'file-renamed',
+  'checkpoint-tree-written',
+  'checkpoint-committed',
+  'package-temp-written',
+  'package-renamed',
+  'import-placeholder-committed',
+  'import-quarantined',
+  'import-files-written',
+  'import-about-to-promote',
+  'import-promoted',
+] as const;
+
+export type FaultPoint = (typeof FAULT_POINTS)[number];
+
+/**
+ * What code calls at a fault point. `reach` may throw, wait, or kill the process when armed. Inside a transaction body
+ * call it without `await` (only faults that throw or kill make sense there); elsewhere await what it returns, if
+ * anything. `step` tells repeated points apart: the number of a migration.
+ */
+export interface FaultPoints {
+  reach(point: FaultPoint, step?: number): void | Promise<void>;
+}
+
+/** Nothing is armed. */
+export const noFaults: FaultPoints = Object.freeze({ reach: () => undefined });

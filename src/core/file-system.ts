@@ -1,0 +1,65 @@
+import fs from 'node:fs';
+
+/** What a folder entry or a file is, as `lstat` tells it. */
+export interface FileFacts {
+  readonly kind: 'file' | 'folder' | 'symlink' | 'other';
+  readonly size: number;
+  /** The permission bits: 0o600 and the like. */
+  readonly mode: number;
+  readonly uid: number;
+  readonly modifiedMs: number;
+  /** Device and inode, to tell whether two names are one file. */
+  readonly identity: string;
+}
+
+/**
+ * The operating system's file calls, as a port: ledgers and stores take one, so that a fault can be put in the place of
+ * any call (`{ ...nodeFileSystem, fsync() { throw … } }`). Calls throw the operating system's errors as they are;
+ * `wrapFileError` turns one into ours. All are synchronous: a durable step is one that has returned.
+ */
+export interface FileSystem {
+  open(path: string, flags: string | number, mode?: number): number;
+  close(fd: number): void;
+  /** May write less than it was given: `writeAll` goes on until all is written. Without a position, at the file's own. */
+  write(fd: number, bytes: Uint8Array, position?: number | null): number;
+  read(fd: number, into: Uint8Array, position: number | null): number;
+  fsync(fd: number): void;
+  fdatasync(fd: number): void;
+  truncate(fd: number, size: number): void;
+  factsOf(fd: number): FileFacts;
+  lstat(path: string): FileFacts;
+  rename(from: string, to: string): void;
+  unlink(path: string): void;
+  rmdir(path: string): void;
+  mkdir(path: string, mode?: number): void;
+  chmod(path: string, mode: number): void;
+  /** Names only, sorted by code unit, so that nothing depends on the order of the disk. */
+  readdir(path: string): string[];
+}
+
+function factsOf(stats: fs.Stats): FileFacts {
+  const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'symlink' : 'other';
+  const { size, uid, mtimeMs, dev, ino } = stats;
+  return { kind, size, mode: stats.mode & 0o7777, uid, modifiedMs: mtimeMs, identity: `${dev}:${ino}` };
+}
+
+/** The real thing. */
+export const nodeFileSystem: FileSystem = {
+  open: (path, flags, mode = 0o600) => fs.openSync(path, flags, mode),
+  close: (fd) => fs.closeSync(fd),
+  write: (fd, bytes, position = null) => fs.writeSync(fd, bytes, 0, bytes.byteLength, position),
+  read: (fd, into, position) => fs.readSync(fd, into, 0, into.byteLength, position),
+  fsync: (fd) => fs.fsyncSync(fd),
+  fdatasync: (fd) => fs.fdatasyncSync(fd),
+  truncate: (fd, size) => fs.ftruncateSync(fd, size),
+  factsOf: (fd) => factsOf(fs.fstatSync(fd)),
+  lstat: (path) => factsOf(fs.lstatSync(path)),
+  rename: (from, to) => fs.renameSync(from, to),
+  unlink: (path) => fs.unlinkSync(path),
+  rmdir: (path) => fs.rmdirSync(path),
+  mkdir: (path, mode = 0o700) => {
+    fs.mkdirSync(path, { mode });
+  },
+  chmod: (path, mode) => fs.chmodSync(path, mode),
+  readdir: (path) => fs.readdirSync(path).sort(),
+};

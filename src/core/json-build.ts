@@ -1,0 +1,104 @@
+import { fail } from './errors.ts';
+import { JsonNumber, type JsonObject, type JsonValue, setMember } from './json-value.ts';
+
+/** Builds the value of a text that `scanJson` has passed. Only repeated keys are still refused (`JSON_DUPLICATE_KEY`). */
+export function buildJson(text: string): JsonValue {
+  return new JsonBuild(text).value();
+}
+
+const STRING_END = /["\\]/g;
+const NUMBER_END = /[^-+.0-9eE]|$/g;
+const FLOAT = /[.eE]/;
+
+class JsonBuild {
+  private readonly text: string;
+  private at = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  value(): JsonValue {
+    this.skipBlank();
+    const first = this.text[this.at];
+    if (first === '"') return this.string();
+    if (first === '{') return this.object();
+    if (first === '[') return this.array();
+    if (first === 't') return this.word(4, true);
+    if (first === 'f') return this.word(5, false);
+    return first === 'n' ? this.word(4, null) : this.number();
+  }
+
+  private word<T>(length: number, value: T): T {
+    this.at += length;
+    return value;
+  }
+
+  private array(): JsonValue[] {
+    const items: JsonValue[] = [];
+    this.at += 1;
+    while (!this.ends(']')) items.push(this.value());
+    return items;
+  }
+
+  private object(): JsonObject {
+    const object: JsonObject = {};
+    this.at += 1;
+    while (!this.ends('}')) {
+      const offset = this.at;
+      const key = this.string();
+      if (Object.hasOwn(object, key))
+        throw fail('JSON_DUPLICATE_KEY', 'An object has the same key twice.', { details: { offset } });
+      this.skipBlank();
+      this.at += 1;
+      setMember(object, key, this.value());
+    }
+    return object;
+  }
+
+  /** Steps over white space and a comma to the next item, or over the closing bracket (true). */
+  private ends(bracket: string): boolean {
+    this.skipBlank();
+    if (this.text[this.at] === ',') {
+      this.at += 1;
+      this.skipBlank();
+    }
+    if (this.text[this.at] !== bracket) return false;
+    this.at += 1;
+    return true;
+  }
+
+  private string(): string {
+    const start = this.at;
+    let plain = true;
+    STRING_END.lastIndex = start + 1;
+    for (;;) {
+      const end = STRING_END.exec(this.text)?.index ?? this.text.length;
+      this.at = end + 1;
+      if (this.text[end] !== '\\') break;
+      plain = false;
+      STRING_END.lastIndex = end + 2;
+    }
+    return plain ? this.text.slice(start + 1, this.at - 1) : (JSON.parse(this.text.slice(start, this.at)) as string);
+  }
+
+  private number(): number | bigint | JsonNumber {
+    const start = this.at;
+    NUMBER_END.lastIndex = start;
+    this.at = NUMBER_END.exec(this.text)?.index ?? this.text.length;
+    return readNumber(this.text.slice(start, this.at));
+  }
+
+  private skipBlank(): void {
+    while (this.text.charCodeAt(this.at) <= 0x20) this.at += 1;
+  }
+}
+
+function readNumber(text: string): number | bigint | JsonNumber {
+  const value = Number(text);
+  if (!FLOAT.test(text)) {
+    if (!Number.isSafeInteger(value)) return BigInt(text);
+    return value === 0 ? 0 : value;
+  }
+  return Number.isInteger(value) ? new JsonNumber(value) : value;
+}

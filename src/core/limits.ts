@@ -1,0 +1,23 @@
+import { fail } from './errors.ts';
+import { coreLimits } from './limit-tables/core.ts';
+import type { Limit } from './limit-tables/limit.ts';
+
+/** Every bound of Holdfast with its unit and its reason. The rows live in `limit-tables/`, one file a room. */
+export const LIMIT_TABLE = { ...coreLimits } as const satisfies Record<string, Limit>;
+
+export type LimitName = keyof typeof LIMIT_TABLE;
+
+/** The bounds as plain numbers: the largest value that is still accepted. */
+export const LIMITS: Readonly<Record<LimitName, number>> = Object.freeze(
+  Object.fromEntries(Object.entries(LIMIT_TABLE).map(([name, limit]) => [name, limit.max])) as Record<
+    LimitName,
+    number
+  >,
+);
+
+/** Passes when `actual` is within the bound; else throws `LIMIT_REACHED` naming the bound. Call it before spending memory. */
+export function requireWithin(name: LimitName, actual: number): void {
+  const { max, unit } = LIMIT_TABLE[name];
+  if (actual <= max) return;
+  throw fail('LIMIT_REACHED', `The limit ${name} is ${max} ${unit}.`, { details: { limit: name, max, actual } });
+}
