@@ -1,4 +1,5 @@
 import { coreErrorCodes } from './error-codes/core.ts';
+import { effectsErrorCodes } from './error-codes/effects.ts';
 import type { ErrorCodeEntry } from './error-codes/entry.ts';
 import { storeErrorCodes } from './error-codes/store.ts';
 
@@ -9,6 +10,7 @@ import { storeErrorCodes } from './error-codes/store.ts';
 export const ERROR_TABLE = {
   ...coreErrorCodes,
   ...storeErrorCodes,
+  ...effectsErrorCodes,
 } as const satisfies Record<string, ErrorCodeEntry>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;

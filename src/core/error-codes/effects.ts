@@ -1,0 +1,103 @@
+import type { ErrorCodeEntry } from './entry.ts';
+
+/** Codes of effects: records, the journal and the ledger, resources and paths. */
+export const effectsErrorCodes = {
+  EFFECT_RUN_ID_INVALID: {
+    family: 'validation',
+    http: 400,
+    exit: 2,
+    retryable: false,
+    resolve: 'Use the run id that the host made: 32 lower-case hexadecimal characters.',
+  },
+  EFFECT_RECORD_INVALID: {
+    family: 'validation',
+    http: 400,
+    exit: 2,
+    retryable: false,
+    resolve: 'Correct the field that the message names; nothing was recorded.',
+  },
+  EFFECT_CONFLICT: {
+    family: 'conflict',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Use an effect id that this run has not used yet.',
+  },
+  EFFECT_NOT_FOUND: {
+    family: 'not_found',
+    http: 404,
+    exit: 1,
+    retryable: false,
+    resolve: 'Look up the effect with `holdfast effects list`.',
+  },
+  EFFECT_NOT_DURABLE: {
+    family: 'storage',
+    http: 503,
+    exit: 2,
+    retryable: true,
+    resolve: 'Free space or mend the folder of the journal, open the run again, then ask again; the tool was not run.',
+  },
+  EFFECT_JOURNAL_BUSY: {
+    family: 'storage',
+    http: 503,
+    exit: 2,
+    retryable: true,
+    resolve: 'Try again; if it stays busy, end the other process that holds the journal of this run.',
+  },
+  EFFECT_JOURNAL_DAMAGED: {
+    family: 'corruption',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve: 'Keep the journal as evidence and restore it from a copy; it is never repaired by guessing.',
+  },
+  EFFECT_JOURNAL_UNSAFE: {
+    family: 'corruption',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve: 'Find out who linked, replaced or opened up the journal, then make it again one private regular file.',
+  },
+  EFFECT_LEDGER_DAMAGED: {
+    family: 'corruption',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve: 'Run `holdfast effects verify` for the run and restore the database from a copy.',
+  },
+  RESOURCE_INVALID: {
+    family: 'validation',
+    http: 400,
+    exit: 2,
+    retryable: false,
+    resolve: 'Name the resource exactly, through the function for its kind, with texts within their bounds.',
+  },
+  RESOURCE_NOT_FOUND: {
+    family: 'not_found',
+    http: 404,
+    exit: 1,
+    retryable: false,
+    resolve: 'Name a file or folder that is there, or allow a missing target where the action creates it.',
+  },
+  RESOURCE_OUTSIDE_ROOT: {
+    family: 'denied',
+    http: 403,
+    exit: 1,
+    retryable: false,
+    resolve: 'Name a path at or below the root; links are followed before this is judged.',
+  },
+  RESOURCE_SENSITIVE: {
+    family: 'denied',
+    http: 403,
+    exit: 1,
+    retryable: false,
+    resolve: 'Choose another path: credentials, shell start files and the state of the runtime itself stay closed.',
+  },
+  RESOURCE_CHANGED: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Seal the root again and name the resource anew: another object stands there now.',
+  },
+} as const satisfies Record<string, ErrorCodeEntry>;

@@ -1,0 +1,159 @@
+import type { JsonValue } from '../core/index.ts';
+import type {
+  ActionRef,
+  EffectClaim,
+  EffectObservation,
+  EffectOutcome,
+  EffectRecord,
+  OutcomeFacts,
+  Postcondition,
+  ResourceRef,
+} from './model.ts';
+import { checkClaim, checkObservation, checkOutcome, invalid } from './validity.ts';
+
+type Doc = { readonly [key: string]: JsonValue };
+
+/** Names of a document's keys beside the names in memory: one table per document, read in both directions. */
+const REF = {
+  kind: 'kind',
+  role: 'role',
+  location: 'location',
+  incarnation: 'incarnation',
+  snapshot_sha256: 'snapshotSha256',
+} as const;
+const ACTION = { tool: 'tool', action: 'action', input_sha256: 'inputSha256', request_id: 'requestId' } as const;
+const CONDITION = { target: 'target', predicate: 'predicate', expected: 'expected' } as const;
+const FACTS = {
+  exit_code: 'exitCode',
+  timed_out: 'timedOut',
+  output_truncated: 'outputTruncated',
+  failure_kind: 'failureKind',
+  job_state: 'jobState',
+  remote_acknowledged: 'remoteAcknowledged',
+  external: 'external',
+  mutation_attempted: 'mutationAttempted',
+} as const;
+const CLAIM = {
+  effect_id: 'effectId',
+  run_id: 'runId',
+  action_id: 'actionId',
+  sequence: 'sequence',
+  operation: 'operation',
+  impact_scope: 'impactScope',
+  dependencies: 'dependencies',
+  obligations: 'obligations',
+  parent_run_id: 'parentRunId',
+  external: 'external',
+} as const;
+const OUTCOME = {
+  effect_id: 'effectId',
+  sequence: 'sequence',
+  execution: 'execution',
+  impact: 'impact',
+  facts: 'facts',
+  cleanup: 'cleanup',
+  execution_id: 'executionId',
+  replayed: 'replayed',
+} as const;
+const OBSERVATION = {
+  observation_id: 'observationId',
+  sequence: 'sequence',
+  resource: 'resource',
+  mechanism: 'mechanism',
+  coverage: 'coverage',
+  source_action_id: 'sourceActionId',
+  source_execution_id: 'sourceExecutionId',
+  exists: 'exists',
+  content_sha256: 'contentSha256',
+  evidence_event_id: 'evidenceEventId',
+} as const;
+
+type Names = Readonly<Record<string, string>>;
+
+/** The document of a record: exactly its own keys, all of them, always. */
+export function recordDocument(entry: EffectRecord): Doc {
+  switch (entry.type) {
+    case 'claim':
+      return {
+        ...rename(entry.record, CLAIM),
+        operation: rename(entry.record.operation, ACTION),
+        impact_scope: entry.record.impactScope.map(refDocument),
+        dependencies: entry.record.dependencies.map(refDocument),
+        obligations: entry.record.obligations.map((one) => ({
+          ...rename(one, CONDITION),
+          target: refDocument(one.target),
+        })),
+      };
+    case 'outcome':
+      return { ...rename(entry.record, OUTCOME), facts: rename(entry.record.facts, FACTS) };
+    case 'observation':
+      return { ...rename(entry.record, OBSERVATION), resource: refDocument(entry.record.resource) };
+  }
+}
+
+/**
+ * Reads a record back, as strictly as when it is made: none of its keys missing, none extra, every value checked.
+ * Throws `EFFECT_RECORD_INVALID`.
+ */
+export function readRecord(type: unknown, document: unknown): EffectRecord {
+  if (type === 'claim') return { type, record: readClaim(document) };
+  if (type === 'outcome') return { type, record: readOutcome(document) };
+  if (type === 'observation') return { type, record: readObservation(document) };
+  throw invalid('type is not claim, outcome or observation');
+}
+
+export function readClaim(document: unknown): EffectClaim {
+  const raw = exact<EffectClaim>(document, CLAIM);
+  return checkClaim({
+    ...raw,
+    operation: exact<ActionRef>(raw.operation, ACTION),
+    impactScope: entries(raw.impactScope).map(readRef),
+    dependencies: entries(raw.dependencies).map(readRef),
+    obligations: entries(raw.obligations).map(readCondition),
+  });
+}
+
+export function readOutcome(document: unknown): EffectOutcome {
+  const raw = exact<EffectOutcome>(document, OUTCOME);
+  return checkOutcome({ ...raw, facts: exact<OutcomeFacts>(raw.facts, FACTS) });
+}
+
+export function readObservation(document: unknown): EffectObservation {
+  const raw = exact<EffectObservation>(document, OBSERVATION);
+  return checkObservation({ ...raw, resource: readRef(raw.resource) });
+}
+
+/** The document of a reference, as claims, observations and assessments carry it. */
+export function refDocument(ref: ResourceRef): Doc {
+  return { ...rename(ref, REF), location: [...ref.location] };
+}
+
+function readRef(document: unknown): ResourceRef {
+  return exact<ResourceRef>(document, REF);
+}
+
+function readCondition(document: unknown): Postcondition {
+  const raw = exact<Postcondition>(document, CONDITION);
+  return { ...raw, target: readRef(raw.target) };
+}
+
+function rename(value: object, names: Names): Record<string, JsonValue> {
+  const from = value as Readonly<Record<string, JsonValue>>;
+  return Object.fromEntries(Object.entries(names).map(([key, name]) => [key, from[name] as JsonValue]));
+}
+
+/** An object with exactly these keys, under its names in memory. Its values are checked by the caller. */
+function exact<T>(document: unknown, names: Names): T {
+  if (typeof document !== 'object' || document === null || Array.isArray(document))
+    throw invalid('a part of the record is not an object');
+  const keys = Object.keys(document);
+  if (keys.length !== Object.keys(names).length || !keys.every((key) => Object.hasOwn(names, key)))
+    throw invalid('a part of the record has a key missing or one too many');
+  const raw = document as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(keys.map((key) => [names[key], raw[key]])) as T;
+}
+
+function entries(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw invalid('a part of the record is not a list');
+  return value;
+}

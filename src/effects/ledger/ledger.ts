@@ -1,0 +1,140 @@
+import { fail, LIMITS, requireWithin } from '../../core/index.ts';
+import type { ReadTx, SqlValue, Tx } from '../../store/index.ts';
+import { type EffectHistory, historyOf } from '../history.ts';
+import { LogState } from '../log-state.ts';
+import type {
+  ClaimInput,
+  EffectClaim,
+  EffectObservation,
+  EffectOutcome,
+  EffectRecord,
+  ObservationInput,
+  OutcomeInput,
+} from '../model.ts';
+import { interruption, makeClaim, makeObservation, makeOutcome } from '../records.ts';
+import { checkRunId } from '../validity.ts';
+import {
+  CLAIM_IS_THERE,
+  INSERT_CLAIM,
+  INSERT_OBSERVATION,
+  INSERT_OUTCOME,
+  INTERRUPTED_CLAIMS,
+  OPEN_CLAIMS_OF_OPERATION,
+  RECORDS_OF_RUN,
+} from './queries.ts';
+import { bodyOf, recordOf } from './rows.ts';
+
+/** Whose log: a tenant's root run. Records of another tenant are never seen, not even as a conflict. */
+export interface LedgerRun {
+  readonly tenant: string;
+  readonly runId: string;
+}
+
+/** A claim in the ledger may belong to an operation: settling the operation then writes its outcome (E-1). */
+export interface LedgerClaimInput extends ClaimInput {
+  readonly operationId?: string;
+}
+
+/**
+ * Claims an effect: one statement. The tool may run once the transaction has committed.
+ * Throws `EFFECT_CONFLICT`, `LIMIT_REACHED`, `EFFECT_RECORD_INVALID` or `EFFECT_RUN_ID_INVALID`.
+ */
+export async function claim(tx: Tx, run: LedgerRun, input: LedgerClaimInput): Promise<EffectClaim> {
+  const made = makeClaim(input, checkRunId(run.runId), 0);
+  const body = bodyOf({ type: 'claim', record: made });
+  const params = [run.tenant, run.runId, made.effectId, input.operationId ?? null, body, LIMITS.effectRecordsPerRun];
+  const sequence = await insert(tx, INSERT_CLAIM, params);
+  if (sequence === null) throw await refusedClaim(tx, run, made);
+  return { ...made, sequence };
+}
+
+/**
+ * Records what the executor reported: one statement. Null when the effect was already settled.
+ * Throws `EFFECT_NOT_FOUND` for an effect without a claim.
+ */
+export async function recordOutcome(tx: Tx, run: LedgerRun, input: OutcomeInput): Promise<EffectOutcome | null> {
+  const made = makeOutcome(input, 0);
+  const body = bodyOf({ type: 'outcome', record: made });
+  const params = [run.tenant, run.runId, made.effectId, made.execution, made.impact, body];
+  const sequence = await insert(tx, INSERT_OUTCOME, params);
+  if (sequence !== null) return { ...made, sequence };
+  if (await tx.get(CLAIM_IS_THERE, [run.tenant, run.runId, made.effectId])) return null;
+  throw fail('EFFECT_NOT_FOUND', 'The run has no claim with this effect id.');
+}
+
+/** Records what a reading saw: one statement. Null when its id is taken. */
+export async function recordObservation(
+  tx: Tx,
+  run: LedgerRun,
+  input: ObservationInput,
+): Promise<EffectObservation | null> {
+  const made = makeObservation(input, 0);
+  const body = bodyOf({ type: 'observation', record: made });
+  const params = [run.tenant, checkRunId(run.runId), made.observationId, body, LIMITS.effectRecordsPerRun];
+  const sequence = await insert(tx, INSERT_OBSERVATION, params);
+  return sequence === null ? null : { ...made, sequence };
+}
+
+/**
+ * Writes one outcome for every claim of an operation that is still open, whatever run claimed it; called by whoever
+ * settles the operation, in the same transaction. Answers how many it wrote.
+ */
+export async function settleOperation(
+  tx: Tx,
+  of: { readonly tenant: string; readonly operationId: string },
+  outcome: Omit<OutcomeInput, 'effectId'>,
+): Promise<number> {
+  const open = await tx.all<{ run_id: string; effect_id: string }>(OPEN_CLAIMS_OF_OPERATION, [
+    of.tenant,
+    of.operationId,
+  ]);
+  for (const row of open)
+    await recordOutcome(tx, { tenant: of.tenant, runId: row.run_id }, { ...outcome, effectId: row.effect_id });
+  return open.length;
+}
+
+/** See `EffectLog.recoverInterrupted`; claims attached to an operation stay pending. */
+export async function recoverInterrupted(tx: Tx, run: LedgerRun): Promise<readonly EffectOutcome[]> {
+  const open = await tx.all<{ effect_id: string }>(INTERRUPTED_CLAIMS, [run.tenant, checkRunId(run.runId)]);
+  const written: EffectOutcome[] = [];
+  for (const row of open) {
+    const outcome = await recordOutcome(tx, run, interruption(row.effect_id));
+    if (outcome) written.push(outcome);
+  }
+  return written;
+}
+
+/** The records of a run, checked against each other. Throws `EFFECT_LEDGER_DAMAGED`. */
+export async function readLog(tx: ReadTx, run: LedgerRun): Promise<LogState> {
+  const rows = await tx.all(RECORDS_OF_RUN, [run.tenant, checkRunId(run.runId), 2 * LIMITS.effectRecordsPerRun]);
+  const state = new LogState();
+  for (const row of rows) addRead(state, recordOf(row));
+  return state;
+}
+
+/** What is known of a run's effects. Throws `EFFECT_LEDGER_DAMAGED`. */
+export async function readHistory(tx: ReadTx, run: LedgerRun): Promise<EffectHistory> {
+  return historyOf((await readLog(tx, run)).entries());
+}
+
+function addRead(state: LogState, entry: EffectRecord): void {
+  try {
+    state.add(entry);
+  } catch (cause) {
+    throw fail('EFFECT_LEDGER_DAMAGED', `The record at position ${entry.record.sequence} disagrees with earlier ones.`, {
+      cause,
+    });
+  }
+}
+
+async function insert(tx: Tx, text: string, params: readonly SqlValue[]): Promise<number | null> {
+  const row = await tx.get<{ sequence: number }>(text, params);
+  return row?.sequence ?? null;
+}
+
+async function refusedClaim(tx: Tx, run: LedgerRun, made: EffectClaim): Promise<Error> {
+  if (await tx.get(CLAIM_IS_THERE, [run.tenant, run.runId, made.effectId]))
+    return fail('EFFECT_CONFLICT', 'The run already has a claim with this effect id.');
+  requireWithin('effectRecordsPerRun', LIMITS.effectRecordsPerRun + 1);
+  return fail('EFFECT_CONFLICT', 'The claim was not taken.');
+}
