@@ -100,7 +100,11 @@ function judge(
   if (state !== 'fresh') return { verdict: 'unverified', reason: `the newest reading is ${state}`, observationId };
   const decision = decide(obligation, newest);
   if (decision === 'undecided')
-    return { verdict: 'unverified', reason: `the newest reading does not decide ${obligation.predicate}`, observationId };
+    return {
+      verdict: 'unverified',
+      reason: `the newest reading does not decide ${obligation.predicate}`,
+      observationId,
+    };
   if (decision === 'false')
     return { verdict: 'contradicted', reason: `the newest reading shows ${obligation.predicate} false`, observationId };
   return { ...whenTrue(latest), observationId };
@@ -111,7 +115,10 @@ function whenTrue(latest: EffectOutcome): Judgement {
     return { verdict: 'failed', reason: 'the tool reported a failure, though the end state holds' };
   if (latest.execution === 'reported_success')
     return { verdict: 'verified', reason: 'a fresh reading after the outcome shows the end state' };
-  return { verdict: 'state_observed', reason: `the end state holds, though the execution ended as ${latest.execution}` };
+  return {
+    verdict: 'state_observed',
+    reason: `the end state holds, though the execution ended as ${latest.execution}`,
+  };
 }
 
 function newestCandidate(

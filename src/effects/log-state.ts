@@ -29,6 +29,16 @@ export class LogState {
     return this.#latest.get(effectId)?.at(-1);
   }
 
+  hasObservation(observationId: string): boolean {
+    return this.#observationIds.has(observationId);
+  }
+
+  /** Whether the effect is claimed and not settled; false once settled. Throws `EFFECT_NOT_FOUND` without a claim. */
+  admitsOutcome(effectId: string): boolean {
+    if (!this.#claims.has(effectId)) throw fail('EFFECT_NOT_FOUND', 'The run has no claim with this effect id.');
+    return !isSettled(this.latestOutcome(effectId));
+  }
+
   has(position: number): boolean {
     return this.#byPosition.has(position);
   }
@@ -74,11 +84,9 @@ export class LogState {
   }
 
   #admitOutcome(outcome: EffectOutcome): void {
-    const claim = this.#claims.get(outcome.effectId);
-    if (!claim) throw fail('EFFECT_NOT_FOUND', 'The run has no claim with this effect id.');
-    const latest = this.latestOutcome(outcome.effectId);
-    if (isSettled(latest)) throw conflict('The effect is settled and takes no further outcome.');
-    if (outcome.sequence <= Math.max(claim.sequence, latest?.sequence ?? 0))
+    if (!this.admitsOutcome(outcome.effectId)) throw conflict('The effect is settled and takes no further outcome.');
+    const claimed = this.#claims.get(outcome.effectId)?.sequence ?? 0;
+    if (outcome.sequence <= Math.max(claimed, this.latestOutcome(outcome.effectId)?.sequence ?? 0))
       throw conflict('An outcome comes after its claim and after the outcome before it.');
   }
 

@@ -30,10 +30,7 @@ export function touches(claim: Pick<EffectClaim, 'impactScope'>, resource: Resou
 /** Field by field, role included: the equality of references (VAL-7). */
 export function equalRefs(a: ResourceRef, b: ResourceRef): boolean {
   return (
-    a.role === b.role &&
-    a.incarnation === b.incarnation &&
-    a.snapshotSha256 === b.snapshotSha256 &&
-    sameLocation(a, b)
+    a.role === b.role && a.incarnation === b.incarnation && a.snapshotSha256 === b.snapshotSha256 && sameLocation(a, b)
   );
 }
 

@@ -22,7 +22,7 @@ export const NO_FACTS: OutcomeFacts = Object.freeze({
   mutationAttempted: false,
 });
 
-/** The claim of an input at a position, its defaults filled in. Throws `EFFECT_RECORD_INVALID` or `EFFECT_LIMIT`. */
+/** The claim of an input at a position, its defaults filled in. Throws `EFFECT_RECORD_INVALID` or `LIMIT_REACHED`. */
 export function makeClaim(input: ClaimInput, runId: string, sequence: number): EffectClaim {
   return checkClaim({
     effectId: input.effectId,

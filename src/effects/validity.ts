@@ -20,7 +20,6 @@ import { verifyingMechanism } from './predicates.ts';
 
 const RUN_ID = /^[0-9a-f]{32}$/;
 const WORD = /^[a-z0-9_.:-]{0,64}$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: exactly the characters that no text of a record may hold.
 const FORBIDDEN = /[\0\n\r]/;
 const READINGS: readonly string[] = ['filesystem_read', 'owned_record_read', 'remote_readback'];
 
@@ -77,8 +76,7 @@ export function checkObservation(seen: EffectObservation): EffectObservation {
   if (seen.contentSha256 !== '') digest(seen.contentSha256, 'content_sha256');
   if (READINGS.includes(seen.mechanism) && seen.sourceActionId === '')
     throw invalid('a reading names its source_action_id');
-  if (seen.contentSha256 !== '' && seen.exists !== true)
-    throw invalid('content_sha256 goes only with exists true');
+  if (seen.contentSha256 !== '' && seen.exists !== true) throw invalid('content_sha256 goes only with exists true');
   return seen;
 }
 
@@ -143,7 +141,8 @@ function flag(value: unknown, name: string): void {
 }
 
 function position(value: unknown): void {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) throw invalid('sequence is not a whole number of at least 0');
+  if (!Number.isSafeInteger(value) || (value as number) < 0)
+    throw invalid('sequence is not a whole number of at least 0');
 }
 
 function oneOf<T extends string>(value: unknown, values: readonly T[], name: string): T {

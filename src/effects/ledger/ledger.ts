@@ -1,4 +1,4 @@
-import { fail, LIMITS, requireWithin } from '../../core/index.ts';
+import { fail, LIMITS } from '../../core/index.ts';
 import type { ReadTx, SqlValue, Tx } from '../../store/index.ts';
 import { type EffectHistory, historyOf } from '../history.ts';
 import { LogState } from '../log-state.ts';
@@ -14,11 +14,12 @@ import type {
 import { interruption, makeClaim, makeObservation, makeOutcome } from '../records.ts';
 import { checkRunId } from '../validity.ts';
 import {
-  CLAIM_IS_THERE,
+  CLAIM_STATE,
   INSERT_CLAIM,
   INSERT_OBSERVATION,
   INSERT_OUTCOME,
   INTERRUPTED_CLAIMS,
+  OBSERVATION_IS_THERE,
   OPEN_CLAIMS_OF_OPERATION,
   RECORDS_OF_RUN,
 } from './queries.ts';
@@ -55,11 +56,14 @@ export async function claim(tx: Tx, run: LedgerRun, input: LedgerClaimInput): Pr
 export async function recordOutcome(tx: Tx, run: LedgerRun, input: OutcomeInput): Promise<EffectOutcome | null> {
   const made = makeOutcome(input, 0);
   const body = bodyOf({ type: 'outcome', record: made });
-  const params = [run.tenant, run.runId, made.effectId, made.execution, made.impact, body];
+  const most = LIMITS.effectRecordsPerRun;
+  const params = [run.tenant, run.runId, made.effectId, made.execution, made.impact, body, most];
   const sequence = await insert(tx, INSERT_OUTCOME, params);
   if (sequence !== null) return { ...made, sequence };
-  if (await tx.get(CLAIM_IS_THERE, [run.tenant, run.runId, made.effectId])) return null;
-  throw fail('EFFECT_NOT_FOUND', 'The run has no claim with this effect id.');
+  const state = await tx.get(CLAIM_STATE, [run.tenant, run.runId, made.effectId]);
+  if (!state) throw fail('EFFECT_NOT_FOUND', 'The run has no claim with this effect id.');
+  if (state['settled'] === 0) throw full();
+  return null;
 }
 
 /** Records what a reading saw: one statement. Null when its id is taken. */
@@ -72,7 +76,9 @@ export async function recordObservation(
   const body = bodyOf({ type: 'observation', record: made });
   const params = [run.tenant, checkRunId(run.runId), made.observationId, body, LIMITS.effectRecordsPerRun];
   const sequence = await insert(tx, INSERT_OBSERVATION, params);
-  return sequence === null ? null : { ...made, sequence };
+  if (sequence !== null) return { ...made, sequence };
+  if (await tx.get(OBSERVATION_IS_THERE, [run.tenant, run.runId, made.observationId])) return null;
+  throw full();
 }
 
 /**
@@ -121,9 +127,13 @@ function addRead(state: LogState, entry: EffectRecord): void {
   try {
     state.add(entry);
   } catch (cause) {
-    throw fail('EFFECT_LEDGER_DAMAGED', `The record at position ${entry.record.sequence} disagrees with earlier ones.`, {
-      cause,
-    });
+    throw fail(
+      'EFFECT_LEDGER_DAMAGED',
+      `The record at position ${entry.record.sequence} disagrees with earlier ones.`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -133,8 +143,14 @@ async function insert(tx: Tx, text: string, params: readonly SqlValue[]): Promis
 }
 
 async function refusedClaim(tx: Tx, run: LedgerRun, made: EffectClaim): Promise<Error> {
-  if (await tx.get(CLAIM_IS_THERE, [run.tenant, run.runId, made.effectId]))
+  if (await tx.get(CLAIM_STATE, [run.tenant, run.runId, made.effectId]))
     return fail('EFFECT_CONFLICT', 'The run already has a claim with this effect id.');
-  requireWithin('effectRecordsPerRun', LIMITS.effectRecordsPerRun + 1);
-  return fail('EFFECT_CONFLICT', 'The claim was not taken.');
+  return full();
+}
+
+function full(): Error {
+  const max = LIMITS.effectRecordsPerRun;
+  return fail('LIMIT_REACHED', `A run has at most ${max} records of effects.`, {
+    details: { limit: 'effectRecordsPerRun', max },
+  });
 }

@@ -19,14 +19,17 @@ WHERE ${NEXT} <= new.most AND NOT EXISTS (SELECT 1 FROM effect_records c WHERE c
   AND c.run_id = new.run_id AND c.effect_id = new.effect_id AND c.type = 'claim')
 RETURNING sequence`;
 
-/** tenant, run, effect, execution, impact, body. Lands when the claim is there and not settled. */
+/**
+ * tenant, run, effect, execution, impact, body, most records. Lands when the claim is there and not settled; progress
+ * (`running`) also needs room, an ending always finds some.
+ */
 export const INSERT_OUTCOME = `
-WITH new (tenant, run_id, effect_id, execution, impact, body) AS (VALUES (?, ?, ?, ?, ?, ?))
+WITH new (tenant, run_id, effect_id, execution, impact, body, most) AS (VALUES (?, ?, ?, ?, ?, ?, ?))
 INSERT INTO effect_records (tenant, run_id, sequence, type, effect_id, execution, impact, body)
 SELECT new.tenant, new.run_id, ${NEXT}, 'outcome', new.effect_id, new.execution, new.impact, new.body
 FROM new JOIN effect_records c ON c.tenant = new.tenant AND c.run_id = new.run_id
   AND c.effect_id = new.effect_id AND c.type = 'claim'
-WHERE NOT EXISTS (${SETTLED})
+WHERE NOT EXISTS (${SETTLED}) AND (new.execution <> 'running' OR ${NEXT} <= new.most)
 RETURNING sequence`;
 
 /** tenant, run, observation, body, most records. */
@@ -38,13 +41,18 @@ WHERE ${NEXT} <= new.most AND NOT EXISTS (SELECT 1 FROM effect_records o WHERE o
   AND o.run_id = new.run_id AND o.observation_id = new.observation_id AND o.type = 'observation')
 RETURNING sequence`;
 
-/** tenant, run, effect. */
-export const CLAIM_IS_THERE = `SELECT sequence FROM effect_records
-WHERE tenant = ? AND run_id = ? AND effect_id = ? AND type = 'claim'`;
+/** Whether an effect is claimed, and whether it is settled: tenant, run, effect. */
+export const CLAIM_STATE = `
+SELECT EXISTS (${SETTLED}) AS settled FROM effect_records c
+WHERE c.tenant = ? AND c.run_id = ? AND c.effect_id = ? AND c.type = 'claim'`;
+
+/** tenant, run, observation. */
+export const OBSERVATION_IS_THERE = `SELECT sequence FROM effect_records
+WHERE tenant = ? AND run_id = ? AND observation_id = ? AND type = 'observation'`;
 
 /** The claims of an operation that are not settled yet: tenant, operation. */
 export const OPEN_CLAIMS_OF_OPERATION = `
-SELECT c.run_id, c.effect_id FROM effect_records c
+SELECT c.run_id, c.effect_id FROM effect_records c INDEXED BY effect_operations
 WHERE c.tenant = ? AND c.operation_id = ? AND c.type = 'claim' AND NOT EXISTS (${SETTLED})
 ORDER BY c.run_id, c.sequence`;
 

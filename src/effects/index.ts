@@ -1,0 +1,45 @@
+export { assess, assessAll, assessAtCompletion, unresolvedImpact } from './assess.ts';
+export { readRecord, recordDocument, refDocument } from './codec.ts';
+export { freshness } from './freshness.ts';
+export { type EffectHistory, historyOf } from './history.ts';
+export {
+  claim,
+  type LedgerClaimInput,
+  type LedgerRun,
+  readHistory,
+  recordObservation,
+  recordOutcome,
+  recoverInterrupted,
+  settleOperation,
+} from './ledger/ledger.ts';
+export { openLedgerLog } from './ledger/log.ts';
+export { effectsSchema } from './ledger/tables.ts';
+export type {
+  ActionRef,
+  Assessment,
+  ClaimInput,
+  Cleanup,
+  Coverage,
+  EffectClaim,
+  EffectObservation,
+  EffectOutcome,
+  EffectRecord,
+  Execution,
+  FilesystemScope,
+  Freshness,
+  Impact,
+  Mechanism,
+  ObservationInput,
+  OutcomeFacts,
+  OutcomeInput,
+  Postcondition,
+  PostconditionInput,
+  Predicate,
+  RecordedExecution,
+  ResourceKind,
+  ResourceRef,
+  Verdict,
+} from './model.ts';
+export { overlaps, sameLocation, touches } from './overlap.ts';
+export type { EffectLog } from './port.ts';
+export { decide, type Decision, verifyingMechanism } from './predicates.ts';
