@@ -2,6 +2,7 @@ import { coreErrorCodes } from './error-codes/core.ts';
 import { effectsErrorCodes } from './error-codes/effects.ts';
 import type { ErrorCodeEntry } from './error-codes/entry.ts';
 import { storeErrorCodes } from './error-codes/store.ts';
+import { toolsErrorCodes } from './error-codes/tools.ts';
 
 /**
  * Every code that Holdfast can answer with, on every surface. A pin test writes the table out in literals, and each
@@ -11,6 +12,7 @@ export const ERROR_TABLE = {
   ...coreErrorCodes,
   ...storeErrorCodes,
   ...effectsErrorCodes,
+  ...toolsErrorCodes,
 } as const satisfies Record<string, ErrorCodeEntry>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;

@@ -1,4 +1,17 @@
 export {
+  admitCall,
+  type Admission,
+  type AdmissionRequest,
+  type AllowedTools,
+  modelToolSchemas,
+  type ModelToolSchema,
+  selectTools,
+  type ToolSelection,
+} from './allow-list.ts';
+export { compileSchema } from './compile-schema.ts';
+export { comparableName, tool } from './define-tool.ts';
+export { TOOL_LIMITS } from './limits.ts';
+export {
   type CompiledSchema,
   type JsonSchemaObject,
   type PreconditionAnswer,
@@ -29,3 +42,5 @@ export type {
   ToolObservation,
   ToolPostcondition,
 } from './resource.ts';
+export { sameRevisions, ToolRegistry } from './registry.ts';
+export { urlAllowed } from './url-policy.ts';

@@ -151,8 +151,9 @@ export type SchemaVerdict =
 
 /** A schema made ready: the JSON Schema that a model is shown, and a bounded check. */
 export interface CompiledSchema {
+  /** Frozen. Empty for an output whose schema has no JSON Schema form. */
   readonly jsonSchema: JsonSchemaObject;
-  /** Never throws: a schema that throws or never answers is a verdict too. At most 20 issues are told. */
+  /** Never throws: a schema that throws is a verdict too. At most 20 issues are told. */
   check(value: unknown): Promise<SchemaVerdict>;
 }
 
@@ -167,7 +168,8 @@ export interface Tool {
   /** Null where nothing was declared: any JSON within the limits is accepted. */
   readonly output: CompiledSchema | null;
   readonly effect: ToolEffect;
-  readonly needsApproval: (input: unknown, principal: ToolPrincipal) => Promise<boolean>;
+  /** Null where the tool says nothing, so that the policy decides. A question that throws is answered `true`. */
+  readonly needsApproval: ((input: unknown, principal: ToolPrincipal) => Promise<boolean>) | null;
   readonly editable: readonly string[];
   readonly execute: (input: unknown, call: ToolCallContext) => Promise<unknown>;
   readonly status: ((input: unknown, call: ToolCallContext) => Promise<unknown>) | null;
@@ -193,6 +195,6 @@ export interface Tool {
 /** A tool's answer to "may this call go on", as a value: the text goes to the model. */
 export interface ToolDenial {
   readonly denied: true;
-  readonly code: 'TOOL_UNKNOWN' | 'TOOL_NOT_ALLOWED' | 'URL_POLICY_DENIED' | 'CONFIRMATION_REQUIRED';
+  readonly code: 'TOOL_UNKNOWN' | 'TOOL_NOT_ALLOWED' | 'URL_POLICY_DENIED' | 'TOOL_ARGUMENTS_INVALID';
   readonly text: string;
 }

@@ -1,0 +1,115 @@
+import { Worker } from 'node:worker_threads';
+import { TOOL_LIMITS } from '../limits.ts';
+import type { SchemaIssue } from '../model.ts';
+import type { WorkerAnswer, WorkerJob } from './schema-worker.ts';
+
+interface Waiting {
+  readonly schemaId: number;
+  readonly schemaText: string;
+  readonly valueText: string;
+  readonly tell: (issues: readonly SchemaIssue[]) => void;
+}
+
+interface Thread {
+  readonly worker: Worker;
+  readonly knownSchemas: Set<number>;
+}
+
+const NOT_CHECKED = 'this value could not be checked';
+
+/**
+ * The one thread on which strangers' patterns run. Checks run one after another; one that passes its deadline is told
+ * as an issue and its thread is ended, so that no pattern can hold up the process. Started at the first need, and
+ * never a reason for the process to stay alive.
+ */
+export class CheckingThread {
+  readonly #queue: Waiting[] = [];
+  #thread: Thread | null = null;
+  #running: Waiting | null = null;
+  #ready = false;
+  #timer: NodeJS.Timeout | undefined;
+  #jobs = 0;
+
+  check(schemaId: number, schemaText: string, valueText: string): Promise<readonly SchemaIssue[]> {
+    if (this.#queue.length >= TOOL_LIMITS.workerQueue)
+      return Promise.resolve([{ path: '', message: 'too many values are waiting to be checked' }]);
+    return new Promise((tell) => {
+      this.#queue.push({ schemaId, schemaText, valueText, tell });
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#running !== null) return;
+    const next = this.#queue.shift();
+    if (next === undefined) {
+      this.#thread?.worker.unref();
+      return;
+    }
+    this.#running = next;
+    const thread = this.#thread ?? this.#start();
+    thread.worker.ref();
+    if (this.#ready) this.#send(thread, next);
+    else this.#arm(TOOL_LIMITS.workerStartMs, 'the checking thread did not start');
+  }
+
+  #start(): Thread {
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+    const worker = new Worker(new URL(`./schema-worker.${extension}`, import.meta.url), {
+      env: {},
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: TOOL_LIMITS.workerMemoryMb },
+    });
+    const thread = { worker, knownSchemas: new Set<number>() };
+    worker.on('message', (answer: WorkerAnswer) => this.#heard(thread, answer));
+    worker.on('error', () => this.#lost(thread, NOT_CHECKED));
+    worker.on('exit', () => this.#lost(thread, NOT_CHECKED));
+    this.#thread = thread;
+    this.#ready = false;
+    return thread;
+  }
+
+  #send(thread: Thread, waiting: Waiting): void {
+    const known = thread.knownSchemas.has(waiting.schemaId);
+    thread.knownSchemas.add(waiting.schemaId);
+    this.#jobs += 1;
+    const { schemaId, schemaText, valueText } = waiting;
+    const job: WorkerJob = { job: this.#jobs, schemaId, schemaText: known ? null : schemaText, valueText };
+    this.#arm(TOOL_LIMITS.workerDeadlineMs, `checking took longer than ${TOOL_LIMITS.workerDeadlineMs} ms`);
+    thread.worker.postMessage(job);
+  }
+
+  #heard(thread: Thread, answer: WorkerAnswer): void {
+    if (thread !== this.#thread) return;
+    if (answer.ready) {
+      this.#ready = true;
+      if (this.#running !== null) this.#send(thread, this.#running);
+    } else if (answer.job === this.#jobs) this.#finish(answer.issues);
+  }
+
+  #arm(ms: number, message: string): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      const thread = this.#thread;
+      if (thread === null) return;
+      this.#lost(thread, message);
+      void thread.worker.terminate();
+    }, ms);
+  }
+
+  #lost(thread: Thread, message: string): void {
+    if (thread !== this.#thread) return;
+    this.#thread = null;
+    this.#ready = false;
+    if (this.#running === null) return;
+    this.#finish([{ path: '', message }]);
+  }
+
+  #finish(issues: readonly SchemaIssue[]): void {
+    clearTimeout(this.#timer);
+    const done = this.#running;
+    this.#running = null;
+    done?.tell(issues);
+    this.#next();
+  }
+}
