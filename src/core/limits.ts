@@ -2,9 +2,15 @@ import { fail } from './errors.ts';
 import { coreLimits } from './limit-tables/core.ts';
 import { effectsLimits } from './limit-tables/effects.ts';
 import type { Limit } from './limit-tables/limit.ts';
+import { toolsLimits } from './limit-tables/tools.ts';
 
 /** Every bound of Holdfast with its unit and its reason. The rows live in `limit-tables/`, one file a room. */
-export const LIMIT_TABLE = { ...coreLimits, ...effectsLimits } as const satisfies Record<string, Limit>;
+export const LIMIT_TABLE = {
+  // One room a line.
+  ...coreLimits,
+  ...effectsLimits,
+  ...toolsLimits,
+} as const satisfies Record<string, Limit>;
 
 export type LimitName = keyof typeof LIMIT_TABLE;
 

@@ -1,6 +1,5 @@
-import { fail } from '../core/index.ts';
+import { codePointsWithin, fail, isBlank, LIMITS } from '../core/index.ts';
 import { isStandardSchema } from './compile-schema.ts';
-import { TOOL_LIMITS } from './limits.ts';
 import { TOOL_EFFECTS, type ToolDefinition } from './model.ts';
 import { checkUrlPatterns } from './url-policy.ts';
 
@@ -34,12 +33,12 @@ export function checkDefinition(d: Given): void {
 }
 
 function checkTexts(d: Given): void {
-  if (typeof d.name !== 'string' || d.name.length > TOOL_LIMITS.nameChars || !NAME.test(d.name))
-    throw wrong('name', `must be 1 to ${TOOL_LIMITS.nameChars} letters, digits, \`_\` or \`-\`, a letter first`);
-  if (typeof d.description !== 'string' || d.description.length > TOOL_LIMITS.descriptionChars)
-    throw wrong('description', `must be text of at most ${TOOL_LIMITS.descriptionChars} characters`);
+  if (typeof d.name !== 'string' || d.name.length > LIMITS.toolNameCodePoints || !NAME.test(d.name))
+    throw wrong('name', `must be 1 to ${LIMITS.toolNameCodePoints} letters, digits, \`_\` or \`-\`, a letter first`);
+  if (typeof d.description !== 'string' || !codePointsWithin(d.description, LIMITS.toolDescriptionCodePoints))
+    throw wrong('description', `must be text of at most ${LIMITS.toolDescriptionCodePoints} characters`);
   if (d.producer !== undefined && !isLabel(d.producer))
-    throw wrong('producer', `must be text of 1 to ${TOOL_LIMITS.revisionChars} characters`);
+    throw wrong('producer', `must be text of 1 to ${LIMITS.toolLabelCodePoints} characters`);
 }
 
 function checkSchemas(d: Given): void {
@@ -74,10 +73,10 @@ function checkHandlers(d: Given): void {
 }
 
 function checkBounds(d: Given): void {
-  checkWhole('timeoutMs', d.timeoutMs, 1, TOOL_LIMITS.timeoutMs);
-  checkWhole('settlesWithinMs', d.settlesWithinMs, 0, TOOL_LIMITS.settlesWithinMs);
-  checkWhole('outputLimits', d.outputLimits?.maxBytes, 1, TOOL_LIMITS.outputBytes);
-  checkWhole('outputLimits', d.outputLimits?.maxDepth, 0, TOOL_LIMITS.outputDepth);
+  checkWhole('timeoutMs', d.timeoutMs, 1, LIMITS.toolTimeoutMs);
+  checkWhole('settlesWithinMs', d.settlesWithinMs, 0, LIMITS.toolSettlesWithinMs);
+  checkWhole('outputLimits', d.outputLimits?.maxBytes, 1, LIMITS.toolOutputBytes);
+  checkWhole('outputLimits', d.outputLimits?.maxDepth, 0, LIMITS.toolOutputDepth);
 }
 
 function checkWhole(field: string, value: unknown, least: number, most: number): void {
@@ -90,8 +89,8 @@ function checkLists(d: Given): void {
   for (const field of ['editable', 'groups', 'secretFields'] as const) {
     const list: unknown = d[field];
     if (list === undefined) continue;
-    if (!Array.isArray(list) || list.length > TOOL_LIMITS.listEntries || !list.every(isLabel))
-      throw wrong(field, `must be at most ${TOOL_LIMITS.listEntries} texts, none empty`);
+    if (!Array.isArray(list) || list.length > LIMITS.toolListItems || !list.every(isLabel))
+      throw wrong(field, `must be at most ${LIMITS.toolListItems} texts, none empty`);
     if (new Set(list).size !== list.length) throw wrong(field, 'names something twice');
   }
   if (d.urlPatterns === undefined) return;
@@ -106,7 +105,7 @@ function checkRevisions(d: Given): void {
   if (!isPlainObject(d.revisions)) throw wrong('revisions', 'must be an object');
   for (const [name, value] of Object.entries(d.revisions)) {
     if (!REVISIONS.some((known) => known === name)) throw wrong('revisions', `has no \`${name.slice(0, 64)}\``);
-    if (!isLabel(value)) throw wrong('revisions', `must be texts of 1 to ${TOOL_LIMITS.revisionChars} characters`);
+    if (!isLabel(value)) throw wrong('revisions', `must be texts of 1 to ${LIMITS.toolLabelCodePoints} characters`);
   }
 }
 
@@ -114,8 +113,8 @@ function checkRevisions(d: Given): void {
 function isLabel(value: unknown): value is string {
   return (
     typeof value === 'string' &&
-    value.trim() !== '' &&
-    value.length <= TOOL_LIMITS.revisionChars &&
+    !isBlank(value) &&
+    codePointsWithin(value, LIMITS.toolLabelCodePoints) &&
     !/[\p{Cc}\p{Cs}]/u.test(value)
   );
 }

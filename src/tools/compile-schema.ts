@@ -1,7 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import { fail } from '../core/index.ts';
+import { fail, LIMITS } from '../core/index.ts';
 import { compileJsonSchema, measureJson } from './json-schema/index.ts';
-import { TOOL_LIMITS } from './limits.ts';
 import type { CompiledSchema, JsonSchemaObject, SchemaIssue, SchemaVerdict, ToolSchema } from './model.ts';
 
 /**
@@ -56,7 +55,7 @@ async function checkStandard(schema: StandardSchemaV1, value: unknown): Promise<
   try {
     const result = await schema['~standard'].validate(value);
     if (result.issues === undefined) return { ok: true, value: result.value };
-    return { ok: false, issues: result.issues.slice(0, TOOL_LIMITS.issues).map(issueOf) };
+    return { ok: false, issues: result.issues.slice(0, LIMITS.schemaIssues).map(issueOf) };
   } catch {
     return { ok: false, issues: [{ path: '', message: 'the schema itself failed on this value' }] };
   }
@@ -65,13 +64,16 @@ async function checkStandard(schema: StandardSchemaV1, value: unknown): Promise<
 function issueOf(issue: StandardSchemaV1.Issue): SchemaIssue {
   const keys = (issue.path ?? []).map((part) => (typeof part === 'object' ? part.key : part));
   const path = keys.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-  return { path: path.slice(0, TOOL_LIMITS.issueChars), message: issue.message.slice(0, TOOL_LIMITS.issueChars) };
+  return {
+    path: path.slice(0, LIMITS.schemaIssueCodePoints),
+    message: issue.message.slice(0, LIMITS.schemaIssueCodePoints),
+  };
 }
 
 function frozenDocument(document: JsonSchemaObject): JsonSchemaObject {
-  const measured = measureJson(document, { nodes: TOOL_LIMITS.schemaNodes, depth: TOOL_LIMITS.schemaDepth });
+  const measured = measureJson(document, { nodes: LIMITS.schemaValues, depth: LIMITS.schemaDepth });
   const text = typeof measured === 'string' ? undefined : JSON.stringify(document);
-  if (text === undefined || Buffer.byteLength(text) > TOOL_LIMITS.schemaBytes)
+  if (text === undefined || Buffer.byteLength(text) > LIMITS.schemaBytes)
     throw fail('TOOL_SCHEMA_INVALID', 'The JSON Schema to show is too large, too deep, or not plain JSON.');
   return deepFreeze(JSON.parse(text) as JsonSchemaObject);
 }

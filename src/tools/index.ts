@@ -10,7 +10,6 @@ export {
 } from './allow-list.ts';
 export { compileSchema } from './compile-schema.ts';
 export { comparableName, tool } from './define-tool.ts';
-export { TOOL_LIMITS } from './limits.ts';
 export {
   type CompiledSchema,
   type JsonSchemaObject,

@@ -1,5 +1,4 @@
-import { fail } from '../core/index.ts';
-import { TOOL_LIMITS } from './limits.ts';
+import { fail, LIMITS } from '../core/index.ts';
 import type { Tool, ToolRevisions } from './model.ts';
 
 const REVISION_NAMES = ['inputSchema', 'outputSchema', 'effect', 'handler', 'producer', 'policy'] as const;
@@ -60,8 +59,8 @@ export class ToolRegistry {
 
   #admit(): void {
     const retired = [...this.#retired.values()].reduce((sum, list) => sum + list.length, 0);
-    if (this.#current.size + retired >= TOOL_LIMITS.toolsInRegistry)
-      throw fail('TOOL_INVALID', `A registry holds at most ${TOOL_LIMITS.toolsInRegistry} tools.`);
+    if (this.#current.size + retired >= LIMITS.toolsInRegistry)
+      throw fail('TOOL_INVALID', `A registry holds at most ${LIMITS.toolsInRegistry} tools.`);
   }
 }
 

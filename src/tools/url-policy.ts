@@ -1,5 +1,4 @@
-import { fail } from '../core/index.ts';
-import { TOOL_LIMITS } from './limits.ts';
+import { fail, LIMITS } from '../core/index.ts';
 
 interface UrlPattern {
   readonly protocol: string;
@@ -19,7 +18,7 @@ function refused(pattern: string, reason: string): Error {
  * are exact; `*` stands inside one path segment, once; `**` only as the last segment. Throws `TOOL_INVALID`.
  */
 function readPattern(pattern: string): UrlPattern {
-  if (pattern.length > TOOL_LIMITS.urlPatternChars) throw refused(pattern, 'is too long');
+  if (pattern.length > LIMITS.toolUrlPatternCodePoints) throw refused(pattern, 'is too long');
   const parts = /^(https?):\/\/([^/?#*@\\\s]+)(\/[^?#\\\s]*)$/.exec(pattern);
   if (!parts) throw refused(pattern, 'must be an http or https address with a path, without blanks, `?` or `#`');
   const [, scheme, host, path] = parts as unknown as [string, string, string, string];
@@ -36,8 +35,8 @@ function readPattern(pattern: string): UrlPattern {
 
 /** Checks patterns as they are declared. Throws `TOOL_INVALID` at the first that is not exact. */
 export function checkUrlPatterns(patterns: readonly string[]): void {
-  if (patterns.length > TOOL_LIMITS.urlPatterns)
-    throw fail('TOOL_INVALID', `A tool has at most ${TOOL_LIMITS.urlPatterns} URL patterns.`);
+  if (patterns.length > LIMITS.toolUrlPatterns)
+    throw fail('TOOL_INVALID', `A tool has at most ${LIMITS.toolUrlPatterns} URL patterns.`);
   patterns.forEach(readPattern);
 }
 
@@ -46,7 +45,7 @@ export function checkUrlPatterns(patterns: readonly string[]): void {
  * password, and one with encoded slashes in its path never fit. Query and fragment do not count.
  */
 export function urlAllowed(patterns: readonly string[], pageUrl: string | undefined): boolean {
-  if (pageUrl === undefined || pageUrl.length > TOOL_LIMITS.pageUrlChars || !URL.canParse(pageUrl)) return false;
+  if (pageUrl === undefined || pageUrl.length > LIMITS.pageUrlCodePoints || !URL.canParse(pageUrl)) return false;
   const page = new URL(pageUrl);
   if (page.username !== '' || page.password !== '' || /%2f|%5c/i.test(page.pathname)) return false;
   const segments = page.pathname.slice(1).split('/');

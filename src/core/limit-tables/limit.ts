@@ -7,6 +7,7 @@ export type LimitUnit =
   | 'members'
   | 'values'
   | 'digits'
+  | 'steps'
   | 'ms'
   | 'seconds';
 

@@ -1,5 +1,5 @@
+import { LIMITS } from '../../core/index.ts';
 import { Worker } from 'node:worker_threads';
-import { TOOL_LIMITS } from '../limits.ts';
 import type { SchemaIssue } from '../model.ts';
 import type { WorkerAnswer, WorkerJob } from './schema-worker.ts';
 
@@ -15,6 +15,8 @@ interface Thread {
   readonly knownSchemas: Set<number>;
 }
 
+// Enough for the largest value and its copies; a pattern's own memory is not counted here.
+const THREAD_MEMORY_MB = 128;
 const NOT_CHECKED = 'this value could not be checked';
 
 /**
@@ -31,7 +33,7 @@ export class CheckingThread {
   #jobs = 0;
 
   check(schemaId: number, schemaText: string, valueText: string): Promise<readonly SchemaIssue[]> {
-    if (this.#queue.length >= TOOL_LIMITS.workerQueue)
+    if (this.#queue.length >= LIMITS.workerQueueItems)
       return Promise.resolve([{ path: '', message: 'too many values are waiting to be checked' }]);
     return new Promise((tell) => {
       this.#queue.push({ schemaId, schemaText, valueText, tell });
@@ -50,7 +52,7 @@ export class CheckingThread {
     const thread = this.#thread ?? this.#start();
     thread.worker.ref();
     if (this.#ready) this.#send(thread, next);
-    else this.#arm(TOOL_LIMITS.workerStartMs, 'the checking thread did not start');
+    else this.#arm(LIMITS.workerStartMs, 'the checking thread did not start');
   }
 
   #start(): Thread {
@@ -58,7 +60,7 @@ export class CheckingThread {
     const worker = new Worker(new URL(`./schema-worker.${extension}`, import.meta.url), {
       env: {},
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: TOOL_LIMITS.workerMemoryMb },
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
     });
     const thread = { worker, knownSchemas: new Set<number>() };
     worker.on('message', (answer: WorkerAnswer) => this.#heard(thread, answer));
@@ -75,7 +77,7 @@ export class CheckingThread {
     this.#jobs += 1;
     const { schemaId, schemaText, valueText } = waiting;
     const job: WorkerJob = { job: this.#jobs, schemaId, schemaText: known ? null : schemaText, valueText };
-    this.#arm(TOOL_LIMITS.workerDeadlineMs, `checking took longer than ${TOOL_LIMITS.workerDeadlineMs} ms`);
+    this.#arm(LIMITS.workerCheckMs, `checking took longer than ${LIMITS.workerCheckMs} ms`);
     thread.worker.postMessage(job);
   }
 

@@ -1,4 +1,4 @@
-import { TOOL_LIMITS } from '../limits.ts';
+import { LIMITS } from '../../core/index.ts';
 import type { SchemaIssue } from '../model.ts';
 import { CheckingThread } from './checking-thread.ts';
 import { interpret } from './interpret.ts';
@@ -21,16 +21,16 @@ export function compileJsonSchema(document: unknown): (value: unknown) => Promis
   schemas += 1;
   const id = schemas;
   return async (value) => {
-    const measured = measureJson(value, { nodes: TOOL_LIMITS.instanceNodes, depth: TOOL_LIMITS.instanceDepth });
+    const measured = measureJson(value, { nodes: LIMITS.checkedValues, depth: LIMITS.checkedDepth });
     if (typeof measured === 'string') return [{ path: '', message: TOO_LARGE[measured] }];
-    if (!prepared.hard && measured.nodes <= TOOL_LIMITS.inlineInstanceNodes)
-      return interpret(prepared, value, TOOL_LIMITS.inlineSteps);
+    if (!prepared.hard && measured.nodes <= LIMITS.inlineCheckedValues)
+      return interpret(prepared, value, LIMITS.inlineCheckSteps);
     return thread.check(id, text, JSON.stringify(value));
   };
 }
 
 const TOO_LARGE = {
-  nodes: `the value holds more than ${TOOL_LIMITS.instanceNodes} values`,
-  depth: `the value is deeper than ${TOOL_LIMITS.instanceDepth} levels`,
+  nodes: `the value holds more than ${LIMITS.checkedValues} values`,
+  depth: `the value is deeper than ${LIMITS.checkedDepth} levels`,
   not_json: 'the value is not plain JSON',
 } as const;

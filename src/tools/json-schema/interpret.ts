@@ -1,6 +1,6 @@
+import { LIMITS } from '../../core/index.ts';
 import { validate } from '@cfworker/json-schema';
 import type { SchemaIssue } from '../model.ts';
-import { TOOL_LIMITS } from '../limits.ts';
 import type { PreparedSchema } from './prepare.ts';
 import { StepsSpent, withSteps } from './steps.ts';
 
@@ -9,9 +9,9 @@ export function interpret(schema: PreparedSchema, value: unknown, steps: number)
   try {
     const result = withSteps(steps, () => validate(value, schema.root, schema.dialect, schema.lookup, true));
     if (result.valid) return [];
-    return result.errors.slice(-TOOL_LIMITS.issues).map((error) => ({
+    return result.errors.slice(-LIMITS.schemaIssues).map((error) => ({
       path: pointerOf(error.instanceLocation),
-      message: error.error.slice(0, TOOL_LIMITS.issueChars),
+      message: error.error.slice(0, LIMITS.schemaIssueCodePoints),
     }));
   } catch (error) {
     if (error instanceof StepsSpent) return [{ path: '', message: 'checking this value needs too many steps' }];

@@ -1,5 +1,4 @@
-import { fail, type HoldfastError } from '../../core/index.ts';
-import { TOOL_LIMITS } from '../limits.ts';
+import { fail, type HoldfastError, LIMITS } from '../../core/index.ts';
 import { checkBranching } from './branching.ts';
 import { dialectOf, HARD_KEYWORDS, IN_PLACE_KEYWORDS, KEYWORDS, REFUSED_KEYWORDS } from './keywords.ts';
 import { measureJson } from './measure.ts';
@@ -32,18 +31,18 @@ export function schemaRefused(reason: string, pointer = ''): HoldfastError {
  * `TOOL_SCHEMA_INVALID`. References stay inside the document and point at schemas.
  */
 export function prepareSchema(document: unknown): PreparedSchema {
-  const measured = measureJson(document, { nodes: TOOL_LIMITS.schemaNodes, depth: TOOL_LIMITS.schemaDepth });
-  if (measured === 'nodes') throw schemaRefused(`it has more than ${TOOL_LIMITS.schemaNodes} values`);
-  if (measured === 'depth') throw schemaRefused(`it is deeper than ${TOOL_LIMITS.schemaDepth} levels`);
+  const measured = measureJson(document, { nodes: LIMITS.schemaValues, depth: LIMITS.schemaDepth });
+  if (measured === 'nodes') throw schemaRefused(`it has more than ${LIMITS.schemaValues} values`);
+  if (measured === 'depth') throw schemaRefused(`it is deeper than ${LIMITS.schemaDepth} levels`);
   if (measured === 'not_json') throw schemaRefused('it is not plain JSON');
-  if (Buffer.byteLength(JSON.stringify(document)) > TOOL_LIMITS.schemaBytes)
-    throw schemaRefused(`it is larger than ${TOOL_LIMITS.schemaBytes} bytes`);
+  if (Buffer.byteLength(JSON.stringify(document)) > LIMITS.schemaBytes)
+    throw schemaRefused(`it is larger than ${LIMITS.schemaBytes} bytes`);
   const dialect = dialectOf(isRecord(document) ? document['$schema'] : undefined);
   if (dialect === null) throw schemaRefused('its `$schema` names a dialect that is not known here');
   const copy = new SchemaCopy();
   const root = copy.schema(document, '', true);
   const lookup = copy.resolveReferences();
-  checkBranching(copy.inPlace, TOOL_LIMITS.schemaBranching);
+  checkBranching(copy.inPlace, LIMITS.schemaBranching);
   return { root, lookup, dialect, hard: copy.hard };
 }
 

@@ -1,6 +1,6 @@
+import { LIMITS } from '../../core/index.ts';
 import { parentPort } from 'node:worker_threads';
 import type { SchemaIssue } from '../model.ts';
-import { TOOL_LIMITS } from '../limits.ts';
 import { interpret } from './interpret.ts';
 import { type PreparedSchema, prepareSchema } from './prepare.ts';
 
@@ -24,7 +24,7 @@ function answer(job: WorkerJob): WorkerAnswer {
   const issues =
     schema === undefined
       ? [{ path: '', message: 'this value cannot be checked against its schema' }]
-      : interpret(schema, JSON.parse(job.valueText), TOOL_LIMITS.workerSteps);
+      : interpret(schema, JSON.parse(job.valueText), LIMITS.workerCheckSteps);
   return { ready: false, job: job.job, issues };
 }
 

@@ -1,5 +1,4 @@
-import { fail } from '../../core/index.ts';
-import { TOOL_LIMITS } from '../limits.ts';
+import { fail, LIMITS } from '../../core/index.ts';
 import { type KeywordShape, TYPE_NAMES } from './keywords.ts';
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
@@ -23,11 +22,11 @@ const CHECKS: Record<PlainShape, (value: unknown) => boolean> = {
   'number-or-boolean': (value) => typeof value === 'number' || typeof value === 'boolean',
   positive: (value) => typeof value === 'number' && value > 0,
   count: (value) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0,
-  list: (value) => Array.isArray(value) && value.length <= TOOL_LIMITS.enumEntries,
+  list: (value) => Array.isArray(value) && value.length <= LIMITS.schemaEnumItems,
   'text-list': isTextList,
   'text-list-map': (value) => isRecord(value) && Object.values(value).every(isTextList),
   type: (value) => TYPE_NAMES.has(value) || (Array.isArray(value) && value.every((name) => TYPE_NAMES.has(name))),
-  pattern: (value) => typeof value === 'string' && value.length <= TOOL_LIMITS.patternChars && compiles(value),
+  pattern: (value) => typeof value === 'string' && value.length <= LIMITS.schemaPatternCodePoints && compiles(value),
 };
 
 // Compiling reads the pattern once; only matching can take long, and that happens in the worker.
