@@ -10,12 +10,13 @@ function wrong(field: string, rule: string): Error {
 }
 
 const NAME = /^[A-Za-z][A-Za-z0-9_-]*$/;
-const FIELDS: ReadonlySet<string> = new Set([
-  ...['name', 'description', 'inputSchema', 'jsonSchema', 'outputSchema', 'effect', 'needsApproval', 'editable'],
-  ...['execute', 'status', 'authorize', 'precondition', 'timeoutMs', 'settlesWithinMs', 'receipt', 'resources'],
-  ...['postconditions', 'observe', 'secretFields', 'checkOutput', 'outputLimits', 'onError', 'parallel', 'groups'],
-  ...['urlPatterns', 'producer', 'revisions'],
-]);
+const FIELDS: ReadonlySet<string> = new Set(
+  (
+    'name description inputSchema jsonSchema outputSchema effect needsApproval editable execute status authorize ' +
+    'precondition timeoutMs settlesWithinMs receipt resources postconditions observe secretFields checkOutput ' +
+    'outputLimits onError parallel groups urlPatterns producer revisions'
+  ).split(' '),
+);
 const REVISIONS = ['inputSchema', 'outputSchema', 'effect', 'handler', 'producer', 'policy'] as const;
 const HANDLERS = ['status', 'authorize', 'precondition', 'receipt', 'resources', 'postconditions', 'observe'] as const;
 

@@ -1,6 +1,13 @@
 import { fail, type HoldfastError, LIMITS } from '../../core/index.ts';
 import { checkBranching } from './branching.ts';
-import { dialectOf, HARD_KEYWORDS, IN_PLACE_KEYWORDS, KEYWORDS, REFUSED_KEYWORDS } from './keywords.ts';
+import {
+  dialectOf,
+  HARD_KEYWORDS,
+  IN_PLACE_KEYWORDS,
+  type KeywordShape,
+  KEYWORDS,
+  REFUSED_KEYWORDS,
+} from './keywords.ts';
 import { measureJson } from './measure.ts';
 import { copyPlainKeyword, isRecord } from './shapes.ts';
 import { spendSteps } from './steps.ts';
@@ -78,7 +85,7 @@ class SchemaCopy {
     if (shape === undefined) return;
     if (HARD_KEYWORDS.has(keyword)) this.hard = true;
     const at = `${pointer}/${escapePointer(keyword)}`;
-    const sub = (given: unknown, path: string): Subschema => {
+    const sub: SubschemaCopy = (given, path) => {
       const copied = this.schema(given, path);
       if (IN_PLACE_KEYWORDS.has(keyword) && typeof copied !== 'boolean') this.inPlace.get(node)?.push(copied);
       return copied;
@@ -113,36 +120,29 @@ class SchemaCopy {
   }
 }
 
-function copyKeyword(
-  shape: NonNullable<ReturnType<typeof KEYWORDS.get>>,
-  value: unknown,
-  at: string,
-  sub: (given: unknown, path: string) => Subschema,
-): unknown {
-  switch (shape) {
-    case 'schema':
-      return sub(value, at);
-    case 'schema-or-list':
-      return Array.isArray(value) ? copyList(value, at, sub) : sub(value, at);
-    case 'schema-list':
-      if (!Array.isArray(value)) throw schemaRefused('a list of schemas is needed', at);
-      return copyList(value, at, sub);
-    case 'schema-map':
-    case 'pattern-map':
-      return copyMap(value, at, (given, path, key) => {
-        if (shape === 'pattern-map') copyPlainKeyword('pattern', key, path);
-        return sub(given, path);
-      });
-    case 'dependency-map':
-      return copyMap(value, at, (given, path) =>
-        Array.isArray(given) ? copyPlainKeyword('text-list', given, path) : sub(given, path),
-      );
-    default:
-      return copyPlainKeyword(shape, value, at);
+type SubschemaCopy = (given: unknown, path: string) => Subschema;
+
+function copyKeyword(shape: KeywordShape, value: unknown, at: string, sub: SubschemaCopy): unknown {
+  if (shape === 'schema') return sub(value, at);
+  if (shape === 'schema-or-list') return Array.isArray(value) ? copyList(value, at, sub) : sub(value, at);
+  if (shape === 'schema-list') {
+    if (!Array.isArray(value)) throw schemaRefused('a list of schemas is needed', at);
+    return copyList(value, at, sub);
   }
+  if (shape === 'schema-map') return copyMap(value, at, sub);
+  if (shape === 'pattern-map')
+    return copyMap(value, at, (given, path, key) => {
+      copyPlainKeyword('pattern', key, path);
+      return sub(given, path);
+    });
+  if (shape === 'dependency-map')
+    return copyMap(value, at, (given, path) =>
+      Array.isArray(given) ? copyPlainKeyword('text-list', given, path) : sub(given, path),
+    );
+  return copyPlainKeyword(shape, value, at);
 }
 
-function copyList(list: readonly unknown[], at: string, sub: (given: unknown, path: string) => Subschema): unknown {
+function copyList(list: readonly unknown[], at: string, sub: SubschemaCopy): unknown {
   return list.map((item, i) => sub(item, `${at}/${i}`));
 }
 
