@@ -42,13 +42,23 @@ function spellBigint(value: bigint): string {
   return value.toString();
 }
 
-// What needs no more than two quotes around it: no quote, no backslash, no control character, no surrogate.
-const PLAIN = /^[\u0020\u0021\u0023-\u005b\u005d-\ud7ff\ue000-\uffff]*$/;
+const SHORT = 64;
 
+// Most strings are short and need no more than two quotes around them. JSON.stringify escapes as the contracts do, but
+// lone surrogates too, so these are looked for where anything was escaped.
 function spellString(text: string): string {
-  if (PLAIN.test(text)) return `"${text}"`;
-  if (!text.isWellFormed()) throw badEncoding('lone_surrogate');
-  return JSON.stringify(text);
+  if (text.length <= SHORT && isPlain(text)) return `"${text}"`;
+  const spelled = JSON.stringify(text);
+  if (spelled.length !== text.length + 2 && !text.isWellFormed()) throw badEncoding('lone_surrogate');
+  return spelled;
+}
+
+function isPlain(text: string): boolean {
+  for (let i = 0; i < text.length; i += 1) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x20 || unit === 0x22 || unit === 0x5c || unit >= 0xd800) return false;
+  }
+  return true;
 }
 
 function spellObject(value: object, depth: number): string {
@@ -79,14 +89,22 @@ function spellMembers(object: Record<string, unknown>, depth: number): string {
   return `${text}}`;
 }
 
-const SURROGATE = /[\ud800-\udfff]/;
-
 // UTF-16 order and code point order differ only where a surrogate meets U+E000 to U+FFFF.
 function sortKeys(keys: string[]): string[] {
   let sorted = true;
-  for (let i = 1; sorted && i < keys.length; i += 1) sorted = (keys[i - 1] as string) < (keys[i] as string);
-  const byUnit = sorted ? keys : keys.sort();
-  return byUnit.some((key) => SURROGATE.test(key)) ? byUnit.sort(compareCodePoints) : byUnit;
+  let high = false;
+  for (let i = 0; i < keys.length; i += 1) {
+    const key = keys[i] as string;
+    sorted &&= i === 0 || (keys[i - 1] as string) < key;
+    high ||= hasHighUnit(key);
+  }
+  if (high) return keys.sort(compareCodePoints);
+  return sorted ? keys : keys.sort();
+}
+
+function hasHighUnit(key: string): boolean {
+  for (let i = 0; i < key.length; i += 1) if (key.charCodeAt(i) >= 0xd800) return true;
+  return false;
 }
 
 /** Orders two texts by Unicode code point, as the contracts sort keys and names. */

@@ -6,7 +6,6 @@ export function buildJson(text: string): JsonValue {
   return new JsonBuild(text).value();
 }
 
-const STRING_END = /["\\]/g;
 const NUMBER_END = /[^-+.0-9eE]|$/g;
 const FLOAT = /[.eE]/;
 
@@ -69,17 +68,21 @@ class JsonBuild {
   }
 
   private string(): string {
-    const start = this.at;
-    let plain = true;
-    STRING_END.lastIndex = start + 1;
-    for (;;) {
-      const end = STRING_END.exec(this.text)?.index ?? this.text.length;
-      this.at = end + 1;
-      if (this.text[end] !== '\\') break;
-      plain = false;
-      STRING_END.lastIndex = end + 2;
-    }
-    return plain ? this.text.slice(start + 1, this.at - 1) : (JSON.parse(this.text.slice(start, this.at)) as string);
+    const start = this.at + 1;
+    let end = this.text.indexOf('"', start);
+    const text = this.text.slice(start, end);
+    this.at = end + 1;
+    if (!text.includes('\\')) return text;
+    while (this.isEscaped(end)) end = this.text.indexOf('"', end + 1);
+    this.at = end + 1;
+    return JSON.parse(this.text.slice(start - 1, this.at)) as string;
+  }
+
+  /** Whether an odd number of backslashes stands before this place. */
+  private isEscaped(at: number): boolean {
+    let from = at;
+    while (this.text[from - 1] === '\\') from -= 1;
+    return (at - from) % 2 === 1;
   }
 
   private number(): number | bigint | JsonNumber {
