@@ -43,3 +43,12 @@ export { JSON_PROFILES, type JsonProfile, readStrictJson } from './strict-json.t
 export { codePointLength, codePointsWithin, isBlank, requireText, trimText } from './text.ts';
 export { isSecretKey, redact, type RedactOptions } from './redact.ts';
 export { containsSecret, REDACTED, redactText } from './secret-patterns.ts';
+export { displayLines, displayText } from './display-text.ts';
+export {
+  INJECTION_RULES,
+  INJECTION_WARNING,
+  type InjectionRule,
+  type InjectionScreening,
+  screenInjection,
+} from './injection-screen.ts';
+export { createLog, type Log, type LogFields, type LogLevel, type LogOptions, noLog } from './log.ts';

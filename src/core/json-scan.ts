@@ -155,16 +155,15 @@ class JsonScan {
   }
 
   private scalar(): void {
-    const word = this.match(WORD);
-    if (word) {
-      this.at += word[0].length;
+    const number = this.match(NUMBER);
+    if (number) {
+      this.checkNumber(number[0], number[1] === undefined && number[2] === undefined);
+      this.at += number[0].length;
       return;
     }
-    if (this.match(NOT_FINITE)) throw badNumber('not_finite');
-    const number = this.match(NUMBER);
-    if (!number) throw this.syntax('a value is missing');
-    this.checkNumber(number[0], number[1] === undefined && number[2] === undefined);
-    this.at += number[0].length;
+    const word = this.match(WORD)?.[0];
+    if (word === undefined) throw this.match(NOT_FINITE) ? badNumber('not_finite') : this.syntax('a value is missing');
+    this.at += word.length;
   }
 
   private checkNumber(text: string, integer: boolean): void {

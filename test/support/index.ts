@@ -1,1 +1,3 @@
+export { countingIds, type ManualClock, manualClock } from './clock.ts';
 export { assert, check, contract, judged } from './contract.ts';
+export { armFaults, type ArmedFault, type ArmedFaults } from './faults.ts';

@@ -73,10 +73,6 @@ export const coreLimits = {
     unit: 'levels',
     why: 'The package contract: what lies deeper is replaced, not looked into.',
   },
+  logEventCodePoints: { max: 200, unit: 'code points', why: 'An event is a name; the rest belongs in fields.' },
   logLineBytes: { max: 16 * KIB, unit: 'bytes', why: 'A log line is for reading; a longer one is cut and says so.' },
-  screenedCodePoints: {
-    max: 16 * MIB,
-    unit: 'code points',
-    why: 'The longest string a package may carry, so that nothing readable goes unscreened.',
-  },
 } as const satisfies Record<string, Limit>;

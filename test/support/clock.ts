@@ -1,0 +1,31 @@
+import type { Clock, Ids } from '../../src/core/index.ts';
+
+/** A clock that stands where it is put. */
+export interface ManualClock extends Clock {
+  set(ms: number): void;
+  advance(ms: number): void;
+}
+
+export function manualClock(startMs = 1_784_419_200_000): ManualClock {
+  let now = startMs;
+  return {
+    nowMs: () => now,
+    set(ms) {
+      now = ms;
+    },
+    advance(ms) {
+      now += ms;
+    },
+  };
+}
+
+/** Identifiers that count: `00…01`, `00…02`. */
+export function countingIds(): Ids {
+  let count = 0;
+  return {
+    next() {
+      count += 1;
+      return count.toString(16).padStart(32, '0');
+    },
+  };
+}
