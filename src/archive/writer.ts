@@ -1,0 +1,143 @@
+import { crc32, createDeflateRaw } from 'node:zlib';
+import { pipeline, Readable } from 'node:stream';
+import { fail } from '../core/index.ts';
+import { ARCHIVE_LIMITS } from './limits.ts';
+import { NameSet, nameFault } from './member-names.ts';
+import { printable } from './printable.ts';
+import { encodeCentral, encodeEnd, encodeLocal, FLAG, METHOD, type WrittenMember } from './records.ts';
+
+/** Something to put in an archive. `content` is asked for once or twice and must give the same bytes each time. */
+export interface NewMember {
+  readonly name: string;
+  content(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
+/** Compressed data up to this size is kept while its size is found; larger content is read and deflated twice. */
+const KEPT_BYTES = 4 * 1024 * 1024;
+
+/** Half of what readers accept: the writer never makes what a reader refuses. */
+const STORED_ABOVE_RATIO = ARCHIVE_LIMITS.ratio / 2;
+
+/** 1980-01-01 00:00:00, the first time that the format can say. */
+const DOS_EPOCH = { time: 0, date: (1 << 5) | 1 } as const;
+const MADE_BY_UNIX_2_0 = (3 << 8) | 20;
+/** A regular file that its owner may read and write. */
+const EXTERNAL_ATTRIBUTES = 0o100600 * 0x10000;
+
+/**
+ * Writes a ZIP file whose bytes depend on nothing but names, contents and the zlib build: members in code point order,
+ * one fixed time, one mode, no extra fields, no comments, sizes before the data. Deflated at the usual level, but
+ * stored where that would shrink more than a hundred times. Refuses names that `openArchive` would refuse.
+ */
+export async function* writeArchive(members: Iterable<NewMember>): AsyncGenerator<Buffer> {
+  const ordered = checkedMembers(members);
+  const written: WrittenMember[] = [];
+  let offset = 0;
+  for (const member of ordered) {
+    const measured = await measure(member);
+    const record = recordOf(member.name, measured, offset);
+    written.push(record);
+    for await (const bytes of memberBytes(member, measured, record)) {
+      offset += bytes.length;
+      if (offset > ARCHIVE_LIMITS.archiveBytes) throw tooLarge();
+      yield bytes;
+    }
+  }
+  yield* closing(written, offset);
+}
+
+const tooLarge = () =>
+  fail('ARCHIVE_TOO_LARGE', `The archive would be larger than ${ARCHIVE_LIMITS.archiveBytes} bytes.`);
+
+/** By code point: the UTF-8 bytes sort as the code points do. */
+function checkedMembers(members: Iterable<NewMember>): NewMember[] {
+  const ordered = [...members].sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  if (ordered.length === 0) throw fail('ARCHIVE_EMPTY', 'An archive needs at least one member.');
+  if (ordered.length > ARCHIVE_LIMITS.members)
+    throw fail('ARCHIVE_TOO_MANY_MEMBERS', `An archive takes at most ${ARCHIVE_LIMITS.members} members.`);
+  const names = new NameSet();
+  for (const { name } of ordered) {
+    const fault = nameFault(name, ARCHIVE_LIMITS) ?? names.add(name);
+    if (fault) throw fault;
+  }
+  return ordered;
+}
+
+interface Measured {
+  readonly crc32: number;
+  readonly size: number;
+  readonly compressedSize: number;
+  readonly stored: boolean;
+  /** The compressed bytes, where they were few enough to keep. */
+  readonly kept: readonly Buffer[] | undefined;
+}
+
+async function measure(member: NewMember): Promise<Measured> {
+  const input = { crc32: 0, size: 0 };
+  let compressedSize = 0;
+  let kept: Buffer[] | undefined = [];
+  for await (const chunk of deflated(counted(member, input))) {
+    compressedSize += chunk.length;
+    if (compressedSize > KEPT_BYTES) kept = undefined;
+    kept?.push(chunk);
+  }
+  const stored = input.size > compressedSize * STORED_ABOVE_RATIO;
+  return { ...input, compressedSize: stored ? input.size : compressedSize, stored, kept: stored ? undefined : kept };
+}
+
+async function* counted(member: NewMember, into: { crc32: number; size: number }): AsyncGenerator<Uint8Array> {
+  for await (const chunk of member.content()) {
+    into.size += chunk.length;
+    if (into.size > ARCHIVE_LIMITS.memberBytes)
+      throw fail('ARCHIVE_MEMBER_TOO_LARGE', `'${printable(member.name)}' is too large for an archive.`);
+    into.crc32 = crc32(chunk, into.crc32);
+    yield chunk;
+  }
+}
+
+function deflated(content: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+  const engine = createDeflateRaw();
+  pipeline(Readable.from(content), engine, () => {});
+  return engine as AsyncIterable<Buffer>;
+}
+
+function recordOf(name: string, measured: Measured, localOffset: number): WrittenMember {
+  const bytes = Buffer.from(name);
+  return {
+    name: bytes,
+    madeBy: MADE_BY_UNIX_2_0,
+    versionNeeded: 20,
+    flags: bytes.length === name.length ? 0 : FLAG.utf8,
+    method: measured.stored ? METHOD.stored : METHOD.deflated,
+    ...DOS_EPOCH,
+    crc32: measured.crc32,
+    compressedSize: measured.compressedSize,
+    size: measured.size,
+    externalAttributes: EXTERNAL_ATTRIBUTES,
+    localOffset,
+  };
+}
+
+async function* memberBytes(member: NewMember, measured: Measured, record: WrittenMember): AsyncGenerator<Buffer> {
+  yield encodeLocal(record);
+  if (measured.kept) {
+    yield* measured.kept;
+    return;
+  }
+  const again = { crc32: 0, size: 0 };
+  const content = counted(member, again);
+  for await (const chunk of measured.stored ? content : deflated(content)) yield Buffer.from(chunk);
+  if (again.size !== measured.size || again.crc32 !== measured.crc32)
+    throw fail('ARCHIVE_CHANGED', `'${printable(member.name)}' changed while it was being written.`);
+}
+
+function* closing(written: readonly WrittenMember[], directoryOffset: number): Generator<Buffer> {
+  let size = 0;
+  for (const record of written) {
+    const bytes = encodeCentral(record);
+    size += bytes.length;
+    yield bytes;
+  }
+  if (directoryOffset + size > ARCHIVE_LIMITS.archiveBytes) throw tooLarge();
+  yield encodeEnd(written.length, size, directoryOffset);
+}
