@@ -12,7 +12,8 @@ export function timeBudget(clock: Clock, ms: number, signal?: AbortSignal): Time
   return {
     check() {
       signal?.throwIfAborted();
-      if (clock.nowMs() > end) throw fail('ARCHIVE_TOO_SLOW', `Reading the archive took longer than ${ms} milliseconds.`);
+      if (clock.nowMs() > end)
+        throw fail('ARCHIVE_TOO_SLOW', `Reading the archive took longer than ${ms} milliseconds.`);
     },
   };
 }

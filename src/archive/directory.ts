@@ -93,8 +93,7 @@ function resolveSizes(record: CentralRecord, zip64: Buffer | undefined): Resolve
 }
 
 function checkMember(member: DirectoryMember, names: NameSet, limits: ArchiveLimits): void {
-  const fault =
-    nameFault(member.name, limits) ?? names.add(member.name) ?? kindFault(member) ?? codingFault(member);
+  const fault = nameFault(member.name, limits) ?? names.add(member.name) ?? kindFault(member) ?? codingFault(member);
   if (fault) throw fault;
   checkSizes(member, limits);
 }

@@ -1,3 +1,5 @@
+import { LIMITS } from '../core/index.ts';
+
 /** The bounds of one reading of an archive. Each is checked before memory or time is spent on what it bounds. */
 export interface ArchiveLimits {
   /** Bytes of the whole file: what an import or verify request may carry. */
@@ -20,22 +22,20 @@ export interface ArchiveLimits {
   readonly readMs: number;
 }
 
-const MIB = 1024 * 1024;
-
 export const ARCHIVE_LIMITS: ArchiveLimits = {
-  archiveBytes: 128 * MIB,
-  totalBytes: 256 * MIB,
-  memberBytes: 64 * MIB,
-  members: 4096,
-  directoryBytes: 8 * MIB,
-  ratio: 200,
-  nameBytes: 1024,
-  namePartBytes: 255,
-  readMs: 120_000,
+  archiveBytes: LIMITS.archiveBytes,
+  totalBytes: LIMITS.archiveTotalBytes,
+  memberBytes: LIMITS.archiveMemberBytes,
+  members: LIMITS.archiveMembers,
+  directoryBytes: LIMITS.archiveDirectoryBytes,
+  ratio: LIMITS.archiveRatio,
+  nameBytes: LIMITS.archiveNameBytes,
+  namePartBytes: LIMITS.archiveNamePartBytes,
+  readMs: LIMITS.archiveReadMs,
 };
 
 /** How much of a file is in memory at a time while it is read in order. */
 export const CHUNK_BYTES = 256 * 1024;
 
 /** A member up to this size is inflated in one call; a larger one as a stream of chunks. */
-export const WHOLE_MEMBER_BYTES = MIB;
+export const WHOLE_MEMBER_BYTES = 1024 * 1024;

@@ -26,6 +26,7 @@ export async function placeMembers(
   const placed: PlacedMember[] = [];
   let expected = 0;
   for (const [index, member] of ordered.entries()) {
+    if (member.localOffset + FIXED_BYTES.local > place.offset) throw cutOff(member);
     if (member.localOffset < expected) throw overlap(member);
     if (member.localOffset > expected) throw await unexpected(source, expected, index === 0);
     const next = ordered[index + 1]?.localOffset ?? place.offset;
@@ -59,7 +60,6 @@ async function unexpected(source: ByteSource, at: number, leading: boolean): Pro
 /** Checks the local header against the directory; gives the place of the data. */
 async function readLocal(reader: WindowReader, member: DirectoryMember, limit: number): Promise<number> {
   const at = member.localOffset;
-  if (at + FIXED_BYTES.local > limit) throw cutOff(member);
   const bytes = await reader.read(at, FIXED_BYTES.local);
   if (bytes.readUInt32LE(0) !== SIGNATURE.local) throw disagrees(member, 'is missing');
   const local = decodeLocal(bytes);

@@ -1,6 +1,6 @@
 import { type ErrorCode, fail, type HoldfastError } from '../core/index.ts';
 import type { ArchiveLimits } from './limits.ts';
-import { isInvisible, printable } from './printable.ts';
+import { hasInvisible, printable } from './printable.ts';
 
 /** The form in which two names are one on some file system: compatibility-normalised, then case-folded. */
 export function foldName(name: string): string {
@@ -13,10 +13,10 @@ interface NameRule {
   readonly broken: (name: string) => boolean;
 }
 
-const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(?:\..*)?$/;
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)\s*(?:\..*)?$/;
 
 const parts = (name: string): string[] => name.split('/');
-const isDevicePart = (part: string): boolean => DEVICE.test(part.trimEnd().toLowerCase());
+const isDevicePart = (part: string): boolean => DEVICE.test(part.toLowerCase());
 
 /** In this order: the first broken rule names the refusal. */
 const NAME_RULES: readonly NameRule[] = [
@@ -40,7 +40,7 @@ const NAME_RULES: readonly NameRule[] = [
   {
     code: 'ARCHIVE_NAME_CHARACTER',
     says: 'holds a character that a file name cannot have everywhere',
-    broken: (name) => /[<>:"|?*]/.test(name) || [...name].some(isInvisible),
+    broken: (name) => /[<>:"|?*]/.test(name) || hasInvisible(name),
   },
   {
     code: 'ARCHIVE_NAME_DEVICE',

@@ -7,7 +7,7 @@ export function printable(text: string, max = 200): string {
   let count = 0;
   for (const character of text) {
     if (count === max) return `${shown}…`;
-    shown += isInvisible(character) ? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}` : character;
+    shown += hasInvisible(character) ? `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}` : character;
     count += 1;
   }
   return shown;
@@ -15,7 +15,7 @@ export function printable(text: string, max = 200): string {
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
-/** True for a character that moves the cursor, changes the direction of text, or is not seen at all. */
-export function isInvisible(character: string): boolean {
-  return INVISIBLE.test(character);
+/** True when a character of the text moves the cursor, changes the direction of text, or is not seen at all. */
+export function hasInvisible(text: string): boolean {
+  return INVISIBLE.test(text);
 }

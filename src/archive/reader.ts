@@ -73,7 +73,7 @@ function archiveOf(source: ByteSource, placed: readonly PlacedMember[], budget: 
     members: placed.map(describe),
     has: (name) => byName.has(name),
     content: (name) => memberContent(source, find(name), budget),
-    bytes: (name, max) => wholeContent(source, find(name), max, budget),
+    bytes: async (name, max) => wholeContent(source, find(name), max, budget),
     sha256: () => hashOf(source, budget),
     checkUnchanged: () => source.checkUnchanged(),
   };

@@ -1,3 +1,4 @@
+import { archiveErrorCodes } from './error-codes/archive.ts';
 import { coreErrorCodes } from './error-codes/core.ts';
 import { effectsErrorCodes } from './error-codes/effects.ts';
 import type { ErrorCodeEntry } from './error-codes/entry.ts';
@@ -13,6 +14,7 @@ export const ERROR_TABLE = {
   ...storeErrorCodes,
   ...effectsErrorCodes,
   ...toolsErrorCodes,
+  ...archiveErrorCodes,
 } as const satisfies Record<string, ErrorCodeEntry>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;

@@ -1,4 +1,5 @@
 import { fail } from './errors.ts';
+import { archiveLimits } from './limit-tables/archive.ts';
 import { coreLimits } from './limit-tables/core.ts';
 import { effectsLimits } from './limit-tables/effects.ts';
 import type { Limit } from './limit-tables/limit.ts';
@@ -8,6 +9,7 @@ import { toolsLimits } from './limit-tables/tools.ts';
 export const LIMIT_TABLE = {
   // One room a line.
   ...coreLimits,
+  ...archiveLimits,
   ...effectsLimits,
   ...toolsLimits,
 } as const satisfies Record<string, Limit>;

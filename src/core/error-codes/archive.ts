@@ -28,7 +28,9 @@ export const archiveErrorCodes = {
   ARCHIVE_EXTRA_FIELD: refused(),
   ARCHIVE_FLAGS: refused(),
   ARCHIVE_VERSION: refused(),
-  ARCHIVE_ENCRYPTED: refused('Ask the sender for the package without encryption; encrypt the whole file for the transport instead.'),
+  ARCHIVE_ENCRYPTED: refused(
+    'Ask the sender for the package without encryption; encrypt the whole file for the transport instead.',
+  ),
   ARCHIVE_METHOD: refused('Ask the sender for an archive whose members are stored or deflated.'),
   ARCHIVE_NAME_OUTSIDE: refused(),
   ARCHIVE_NAME_ABSOLUTE: refused(),

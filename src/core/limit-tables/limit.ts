@@ -9,6 +9,7 @@ export type LimitUnit =
   | 'digits'
   | 'steps'
   | 'ms'
+  | 'times'
   | 'seconds';
 
 /** One named bound: the largest value that is still accepted, what it counts, and why it stands where it does. */
