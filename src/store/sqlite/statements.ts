@@ -1,0 +1,81 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { fail } from '../../core/index.ts';
+import type { Row, RunResult, Sql, SqlParams, SqlValue } from '../port.ts';
+import { readStatementText, type StatementText } from './statement-text.ts';
+
+export interface Prepared extends StatementText {
+  readonly text: string;
+  readonly statement: StatementSync;
+}
+
+/** Texts are constants; only lists of parameters (`IN (?, ?)`) vary. Beyond this the oldest is prepared anew. */
+const MAX_PREPARED = 512;
+
+function refuseValue(index: number, why: string): never {
+  throw fail('STORE_VALUE_REFUSED', `Parameter ${index + 1} was refused: ${why}.`, {
+    details: { parameter: index + 1 },
+  });
+}
+
+function checkValue(value: SqlValue | undefined, index: number): void {
+  if (typeof value === 'string') {
+    if (!value.isWellFormed()) refuseValue(index, 'its text has a lone surrogate');
+    if (value.includes('\0')) refuseValue(index, 'its text has a NUL character');
+  } else if (typeof value === 'number') {
+    if (value - value !== 0) refuseValue(index, 'it is not a finite number');
+  } else if (value !== null && typeof value !== 'bigint' && !(value instanceof Uint8Array)) {
+    refuseValue(index, value === undefined ? 'it is missing' : 'SQL has no such type');
+  }
+}
+
+/** What the driver would bind as something else without a word is refused here. */
+function checkParams(prepared: Prepared, params: SqlParams): void {
+  if (params.length !== prepared.params)
+    throw fail('STORE_SQL_REFUSED', `The statement takes ${prepared.params} parameters, not ${params.length}.`);
+  for (let i = 0; i < params.length; i += 1) checkValue(params[i], i);
+}
+
+/** One connection's prepared statements: the only way in which the bodies' SQL reaches SQLite. */
+export class Statements {
+  readonly #database: DatabaseSync;
+  readonly #plain = new Map<string, Prepared>();
+  readonly #bigint = new Map<string, Prepared>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  prepare(sql: Sql): Prepared {
+    if (typeof sql === 'string') return this.#plain.get(sql) ?? this.#add(this.#plain, sql, false);
+    return this.#bigint.get(sql.text) ?? this.#add(this.#bigint, sql.text, true);
+  }
+
+  #add(cache: Map<string, Prepared>, text: string, bigints: boolean): Prepared {
+    const read = readStatementText(text);
+    const statement = this.#database.prepare(text);
+    if (bigints) statement.setReadBigInts(true);
+    const [oldest] = cache.size >= MAX_PREPARED ? cache.keys() : [];
+    if (oldest !== undefined) cache.delete(oldest);
+    const prepared: Prepared = { ...read, text, statement };
+    cache.set(text, prepared);
+    return prepared;
+  }
+}
+
+export function runPrepared(prepared: Prepared, params: SqlParams): RunResult {
+  checkParams(prepared, params);
+  const result = prepared.statement.run(...(params as SqlValue[]));
+  return typeof result.changes === 'number'
+    ? (result as RunResult)
+    : { changes: Number(result.changes), lastInsertRowid: Number(result.lastInsertRowid) };
+}
+
+export function getPrepared(prepared: Prepared, params: SqlParams): Row | undefined {
+  checkParams(prepared, params);
+  return prepared.statement.get(...(params as SqlValue[])) as Row | undefined;
+}
+
+export function allPrepared(prepared: Prepared, params: SqlParams): Row[] {
+  checkParams(prepared, params);
+  return prepared.statement.all(...(params as SqlValue[])) as Row[];
+}
