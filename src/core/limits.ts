@@ -3,6 +3,7 @@ import { archiveLimits } from './limit-tables/archive.ts';
 import { coreLimits } from './limit-tables/core.ts';
 import { effectsLimits } from './limit-tables/effects.ts';
 import type { Limit } from './limit-tables/limit.ts';
+import { storeLimits } from './limit-tables/store.ts';
 import { toolsLimits } from './limit-tables/tools.ts';
 
 /** Every bound of Holdfast with its unit and its reason. The rows live in `limit-tables/`, one file a room. */
@@ -11,6 +12,7 @@ export const LIMIT_TABLE = {
   ...coreLimits,
   ...archiveLimits,
   ...effectsLimits,
+  ...storeLimits,
   ...toolsLimits,
 } as const satisfies Record<string, Limit>;
 

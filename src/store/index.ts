@@ -1,2 +1,32 @@
+import { feedSchema } from './feed.ts';
+import { instancesSchema } from './instances.ts';
+import type { ContextSchema } from './migration.ts';
+import { storeRootsSchema } from './roots.ts';
+
+export { appendFeed, type FeedEntry, type FeedPage, feedSchema, readFeed } from './feed.ts';
+export {
+  beatInstance,
+  endInstance,
+  forgetInstance,
+  type Instance,
+  instancesSchema,
+  isInstanceLive,
+  listDeadInstances,
+  registerInstance,
+} from './instances.ts';
 export type { ContextSchema, Migration } from './migration.ts';
+export { countingObserver, type StoreCounts, type StoreEvent, type StoreObserver } from './observer.ts';
 export type { ReadTx, Row, RunResult, Sql, SqlParams, SqlValue, Store, Tx } from './port.ts';
+export { LOCAL_PRINCIPAL, type PrincipalRef } from './principal.ts';
+export {
+  addProject,
+  ensureTenant,
+  findProject,
+  listProjects,
+  type Project,
+  requireProject,
+  storeRootsSchema,
+} from './roots.ts';
+
+/** The tables that belong to the store itself in the composed system. */
+export const STORE_SCHEMAS: readonly ContextSchema[] = [storeRootsSchema, instancesSchema, feedSchema];

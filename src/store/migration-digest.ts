@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
-import { fail } from '../core/index.ts';
+import { fail, sha256Hex } from '../core/index.ts';
 import type { ContextSchema, Migration } from './migration.ts';
 
 /** SHA-256 over number, name and text: what is stored with an applied migration and compared at every opening. */
 export function migrationDigest({ number, name, sqlite }: Migration): string {
-  return createHash('sha256').update(`${number}\n${name}\n${sqlite}`).digest('hex');
+  return sha256Hex(`${number}\n${name}\n${sqlite}`);
 }
 
 /** @throws INVALID_VALUE where the contexts repeat a name or do not number their migrations 1, 2, 3 … */

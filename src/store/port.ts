@@ -1,7 +1,10 @@
-/** What SQL takes and gives. Booleans are stored as 0 and 1 by the caller; dates as integers or text. */
+/**
+ * What SQL takes and gives. Booleans are stored as 0 and 1 by the caller; dates as integers or text. A `number` is
+ * bound as a real, which a STRICT INTEGER column takes exactly; in an expression or a TEXT column give text or `bigint`.
+ */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 export type SqlParams = readonly SqlValue[];
-/** A row as the driver gives it: an object keyed by column name. */
+/** A row as the driver gives it: an object keyed by column name, without a prototype (spread it before it is compared). */
 export type Row = Readonly<Record<string, SqlValue>>;
 
 /** SQL text, or SQL text whose integer columns may pass 2^53 and are therefore read as `bigint`. */

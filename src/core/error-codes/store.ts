@@ -2,12 +2,26 @@ import type { ErrorCodeEntry } from './entry.ts';
 
 /** Codes of the store. */
 export const storeErrorCodes = {
+  INSTANCE_ENDED: {
+    family: 'state',
+    http: 503,
+    exit: 2,
+    retryable: false,
+    resolve: 'Start the process again; another may have taken over what it held.',
+  },
   NODE_TOO_OLD: {
     family: 'validation',
     http: 500,
     exit: 2,
     retryable: false,
     resolve: 'Install Node.js 22.18 or newer and run it again.',
+  },
+  PROJECT_NOT_FOUND: {
+    family: 'not_found',
+    http: 404,
+    exit: 1,
+    retryable: false,
+    resolve: 'Name a project of this tenant.',
   },
   STORE_ALTERED: {
     family: 'corruption',

@@ -1,10 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { fail } from '../../core/index.ts';
+import { fail, LIMITS } from '../../core/index.ts';
 import type { StoreObserver } from '../observer.ts';
 import type { ReadTx } from '../port.ts';
 import { storeError } from './driver-errors.ts';
 import { GroupRun, type Job } from './group-run.ts';
-import { MAX_GROUP, MAX_WAITING } from './group-writer.ts';
 import { Statements } from './statements.ts';
 
 export interface ReaderOptions {
@@ -29,8 +28,10 @@ export class GroupReader {
   read<T>(name: string, body: (tx: ReadTx) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) return reject(fail('STORE_CLOSED', 'The store is closed.'));
-      if (this.#queue.length >= MAX_WAITING)
-        return reject(fail('STORE_OVERLOADED', 'Too many reads are waiting.', { details: { limit: MAX_WAITING } }));
+      if (this.#queue.length >= LIMITS.storeWaitingBodies)
+        return reject(
+          fail('STORE_OVERLOADED', 'Too many reads are waiting.', { details: { limit: 'storeWaitingBodies' } }),
+        );
       const tell = resolve as (value: unknown) => void;
       this.#queue.push({ name, body, resolve: tell, reject, state: 'waiting', outcome: undefined });
       if (!this.#busy) this.#schedule();
@@ -51,7 +52,7 @@ export class GroupReader {
   }
 
   async #turn(): Promise<void> {
-    const jobs = this.#queue.splice(0, MAX_GROUP);
+    const jobs = this.#queue.splice(0, LIMITS.storeGroupBodies);
     try {
       // A disk error under one body ends the snapshot: the rest is read in another.
       for (let left = jobs; left.length > 0; left = left.filter((job) => job.state === 'waiting'))

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { fail, type HoldfastError } from '../../core/index.ts';
+import { type FaultPoints, fail, type HoldfastError, LIMITS } from '../../core/index.ts';
 import type { StoreObserver } from '../observer.ts';
 import type { Tx } from '../port.ts';
 import { isDiskFailure, isSyncFailure, storeError } from './driver-errors.ts';
@@ -7,10 +7,6 @@ import { type GroupEnd, GroupRun, type Job } from './group-run.ts';
 import { withPatience } from './patience.ts';
 import { Statements } from './statements.ts';
 
-/** Bodies that share one commit at most: bounds how long the write lock is held and how much is run again. */
-export const MAX_GROUP = 128;
-/** Bodies that wait at most; more are refused, so that memory stays bounded when the disk is slower than the callers. */
-export const MAX_WAITING = 10_000;
 /** After a body failed having written, this many groups take savepoints from the start. */
 const CAUTIOUS_GROUPS = 16;
 
@@ -18,7 +14,7 @@ export interface WriterOptions {
   readonly database: DatabaseSync;
   readonly busyTimeoutMs: number;
   readonly observer: StoreObserver | undefined;
-  readonly reach: (point: string) => void | Promise<void>;
+  readonly faults: FaultPoints;
 }
 
 type Settled = 'settled' | 'needs_savepoints' | { readonly undoneBy: Job | undefined };
@@ -65,8 +61,10 @@ export class GroupWriter {
   #refusal(): HoldfastError | undefined {
     if (this.halted !== undefined) return this.halted;
     if (this.#closed) return fail('STORE_CLOSED', 'The store is closed.');
-    if (this.#queue.length < MAX_WAITING) return undefined;
-    return fail('STORE_OVERLOADED', `${MAX_WAITING} writes are waiting already.`, { details: { limit: MAX_WAITING } });
+    if (this.#queue.length < LIMITS.storeWaitingBodies) return undefined;
+    return fail('STORE_OVERLOADED', 'Too many writes are waiting already.', {
+      details: { limit: 'storeWaitingBodies' },
+    });
   }
 
   /** The event loop gets a turn before every group: what arrives during it shares the commit. */
@@ -76,7 +74,7 @@ export class GroupWriter {
   }
 
   async #turn(): Promise<void> {
-    const jobs = this.#queue.splice(0, MAX_GROUP);
+    const jobs = this.#queue.splice(0, LIMITS.storeGroupBodies);
     try {
       await this.#settleTogether(jobs);
     } catch (error) {
@@ -118,9 +116,9 @@ export class GroupWriter {
 
   async #attempt(jobs: readonly Job[], savepoints: boolean): Promise<Settled> {
     if (jobs.length === 0) return 'settled';
-    const { busyTimeoutMs, observer, reach } = this.#options;
+    const { busyTimeoutMs, observer, faults } = this.#options;
     await withPatience(busyTimeoutMs, observer, () => this.#open());
-    await reach('store.group_begun');
+    await faults.reach('group-begun');
     const mode = savepoints ? 'write_with_savepoints' : 'write';
     const run = new GroupRun({ database: this.#database, statements: this.#statements, observer, mode }, jobs);
     const end = await run.run();
@@ -147,14 +145,14 @@ export class GroupWriter {
   }
 
   async #commitGroup(jobs: readonly Job[], wrote: boolean): Promise<Settled> {
-    const { observer, reach } = this.#options;
+    const { observer, faults } = this.#options;
     try {
-      await reach('store.before_commit');
+      await faults.reach('group-about-to-commit');
       this.#commit.run();
     } catch (error) {
       return this.#commitFailed(jobs, error);
     }
-    await reach('store.after_commit');
+    await faults.reach('group-committed');
     if (observer !== undefined) {
       const names = jobs.filter((job) => job.state === 'returned').map((job) => job.name);
       observer({ kind: 'committed', names, wrote });

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { fail, type HoldfastError } from '../../core/index.ts';
+import { type FaultPoints, fail, type HoldfastError } from '../../core/index.ts';
 import { migrationDigest, orderSteps, type Step, stepKey } from '../migration-digest.ts';
 import type { ContextSchema } from '../migration.ts';
 import { resultCode } from './driver-errors.ts';
@@ -105,15 +105,11 @@ function recordVersion(database: DatabaseSync, schemas: readonly ContextSchema[]
  * Brings the database to what the contexts know, in the open write transaction: checks again, since another process
  * may have been first, then applies each missing step with its record. All of it is one commit.
  */
-export function migrate(
-  database: DatabaseSync,
-  schemas: readonly ContextSchema[],
-  reach: (point: string) => void,
-): number {
+export function migrate(database: DatabaseSync, schemas: readonly ContextSchema[], faults: FaultPoints): number {
   const steps = pendingSteps(database, schemas);
   if (readRecords(database) === undefined) database.exec(BOOKKEEPING);
   for (const step of steps) {
-    reach('store.migration_step');
+    void faults.reach('migration-step', step.migration.number);
     applyStep(database, step);
   }
   recordVersion(database, schemas);

@@ -15,27 +15,28 @@ function pauseMs(attempt: number): number {
 
 /**
  * Tries a step that needs the database's write lock until it gets it.
- * @throws STORE_BUSY after `timeoutMs` of waiting; any other error of the step at once.
+ * @throws STORE_BUSY after `timeoutMs` of pauses; any other error of the step at once.
  */
 export async function withPatience(
   timeoutMs: number,
   observer: StoreObserver | undefined,
   step: () => void,
 ): Promise<void> {
-  // A stretch of time, not a time of day: the injected clock may stand still or run back.
-  const since = performance.now();
-  for (let attempt = 1; ; attempt += 1) {
+  // Counted from the pauses, not read from a clock: that may stand still or run back.
+  for (let attempt = 1, waitedMs = 0; ; attempt += 1) {
     try {
       return step();
     } catch (error) {
       if (!isBusy(error)) throw storeError(error);
       observer?.({ kind: 'busy', attempt });
-      if (performance.now() - since >= timeoutMs)
+      if (waitedMs >= timeoutMs)
         throw fail('STORE_BUSY', 'Another process held the database for longer than this one waits.', {
           cause: error,
           details: { waited_ms: timeoutMs },
         });
     }
-    await sleep(pauseMs(attempt));
+    const pause = pauseMs(attempt);
+    await sleep(pause);
+    waitedMs += pause + SQLITE_BUSY_TIMEOUT_MS;
   }
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { fail, type HoldfastError } from '../../core/index.ts';
+import { type FaultPoints, fail, type HoldfastError, noFaults } from '../../core/index.ts';
 import { checkSchemas } from '../migration-digest.ts';
 import type { ContextSchema } from '../migration.ts';
 import type { StoreObserver } from '../observer.ts';
@@ -22,7 +22,7 @@ export interface SqliteStoreOptions {
   readonly busyTimeoutMs?: number;
   readonly observer?: StoreObserver;
   /** Named fault points, for test harnesses. */
-  readonly faults?: { reach(name: string): void | Promise<void> };
+  readonly faults?: FaultPoints;
 }
 
 const BUSY_TIMEOUT_MS = 5_000;
@@ -55,14 +55,14 @@ async function prepareDatabase(database: DatabaseSync, opening: Opening): Promis
   await withPatience(busyTimeoutMs, observer, () => void pendingSteps(database, schemas));
   await withPatience(busyTimeoutMs, observer, () => void makeDurable(database));
   await withPatience(busyTimeoutMs, observer, () => {
-    if (pendingSteps(database, schemas).length > 0) migrateNow(database, schemas, (point) => void faults?.reach(point));
+    if (pendingSteps(database, schemas).length > 0) migrateNow(database, schemas, faults ?? noFaults);
   });
 }
 
-function migrateNow(database: DatabaseSync, schemas: readonly ContextSchema[], reach: (point: string) => void): void {
+function migrateNow(database: DatabaseSync, schemas: readonly ContextSchema[], faults: FaultPoints): void {
   database.exec('BEGIN IMMEDIATE');
   try {
-    migrate(database, schemas, reach);
+    migrate(database, schemas, faults);
     database.exec('COMMIT');
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
@@ -110,8 +110,8 @@ class OpenStore implements SqliteStore {
     const { observer, faults } = opening.options;
     this.#database = database;
     this.#observer = observer;
-    const reach = (point: string) => faults?.reach(point);
-    this.#writer = new GroupWriter({ database, busyTimeoutMs: opening.busyTimeoutMs, observer, reach });
+    const { busyTimeoutMs } = opening;
+    this.#writer = new GroupWriter({ database, busyTimeoutMs, observer, faults: faults ?? noFaults });
     this.#reader = new GroupReader({ observer, open: () => openReader(opening) });
   }
 
