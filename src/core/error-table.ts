@@ -1,4 +1,5 @@
 import { archiveErrorCodes } from './error-codes/archive.ts';
+import { appErrorCodes } from './error-codes/app.ts';
 import { coreErrorCodes } from './error-codes/core.ts';
 import { effectsErrorCodes } from './error-codes/effects.ts';
 import type { ErrorCodeEntry } from './error-codes/entry.ts';
@@ -10,6 +11,7 @@ import { toolsErrorCodes } from './error-codes/tools.ts';
  * code has a page `docs/errors/<code>.md`. The rows live in `error-codes/`, one file a room.
  */
 export const ERROR_TABLE = {
+  ...appErrorCodes,
   ...coreErrorCodes,
   ...storeErrorCodes,
   ...effectsErrorCodes,

@@ -1,3 +1,5 @@
 export { countingIds, type ManualClock, manualClock } from './clock.ts';
 export { assert, check, contract, judged } from './contract.ts';
 export { armFaults, type ArmedFault, type ArmedFaults } from './faults.ts';
+export { type CommandOptions, type CommandResult, holdfast } from './command.ts';
+export { temporaryFolder } from './temporary-folder.ts';

@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+// The command's front step, in plain JavaScript that any Node.js can read: says what is missing, or goes in.
+import { existsSync } from 'node:fs';
+import module from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+
+if (major < 22 || (major === 22 && minor < 18)) {
+  process.stderr.write(`holdfast needs Node.js 22.18 or newer; this is ${process.versions.node}.\n`);
+  process.exitCode = 2;
+} else {
+  // Node 22 warns of two parts that are stable for what is used of them; every other warning goes its way.
+  const warn = process.emitWarning;
+  process.emitWarning = (warning, ...rest) => {
+    if (!/SQLite is an experimental feature|Type Stripping is an experimental feature/.test(String(warning)))
+      warn.call(process, warning, ...rest);
+  };
+  // A checkout runs its sources, an installed package its build.
+  const sources = new URL('../src/cli/index.ts', import.meta.url);
+  const inCheckout = existsSync(sources);
+  if (inCheckout) module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/node', import.meta.url)));
+  const { main } = await import(inCheckout ? sources : new URL('../dist/cli/index.js', import.meta.url));
+  process.umask(0o077);
+  process.exitCode = await main(process.argv.slice(2), process);
+}

@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import type { Output } from './output.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The exit codes of the command: done, refused or unknown, bad input or storage, waiting for a decision. */
+export type ExitCode = 0 | 1 | 2 | 3;
+
+/** What a command is given besides its own arguments. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  readonly output: Output;
+  /** Runs the command's work and keeps its exit code; what it throws is printed and coded by the caller. */
+  readonly run: (work: () => Promise<ExitCode>) => Promise<void>;
+}
+
+/** A command's file: adds its arguments, options and action to the command that bears its name. */
+export interface CommandModule {
+  readonly define: (command: Command, context: CommandContext) => void;
+}
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  /** Only the command that was asked for is loaded. */
+  readonly load: () => Promise<CommandModule>;
+}
+
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'doctor',
+    summary: 'Look at Node.js, the disk, the data folder and the database, and say what to do',
+    load: () => import('./doctor.ts'),
+  },
+];

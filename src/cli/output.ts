@@ -1,0 +1,42 @@
+import pc from 'picocolors';
+import type { ErrorBody } from '../core/index.ts';
+import { type Terminal, wantsColours } from './terminal.ts';
+
+type Colours = ReturnType<typeof pc.createColors>;
+
+/** A result in its two forms: one JSON document for programs, lines for people. */
+export interface Result {
+  readonly document: unknown;
+  readonly lines: (colours: Colours) => readonly string[];
+}
+
+/** Where a command's answer goes. With `--json`, standard output carries exactly one JSON document, errors included. */
+export interface Output {
+  readonly json: boolean;
+  result(result: Result): void;
+  /** Prints the error and gives the exit code that its row in the error table names. */
+  error(error: unknown): Promise<number>;
+}
+
+export function outputTo(terminal: Terminal, json: boolean): Output {
+  return {
+    json,
+    result: ({ document, lines }) => {
+      const colours = pc.createColors(wantsColours(terminal.stdout, terminal.env));
+      terminal.stdout.write(json ? `${JSON.stringify(document)}\n` : `${lines(colours).join('\n')}\n`);
+    },
+    error: async (error) => {
+      // The error table is loaded when there is an error to look up: help and version start without it.
+      const { asKnown } = await import('./known-error.ts');
+      const known = asKnown(error);
+      const colours = pc.createColors(wantsColours(terminal.stderr, terminal.env));
+      if (json) terminal.stdout.write(`${JSON.stringify({ error: known.toJSON() })}\n`);
+      else terminal.stderr.write(errorText(known.toJSON(), colours));
+      return known.exitCode;
+    },
+  };
+}
+
+function errorText({ code, message, resolve }: ErrorBody, colours: Colours): string {
+  return `${colours.red(code)}: ${message}\n  ${colours.dim('what resolves it:')} ${resolve}\n`;
+}

@@ -1,0 +1,53 @@
+import { Command, CommanderError, Option } from 'commander';
+import type { CommandContext, CommandEntry } from './commands.ts';
+import { version } from './version.ts';
+
+/** Parses the command line and runs the command it names. A line that makes no sense throws commander's own error. */
+export async function parse(
+  argv: readonly string[],
+  entries: readonly CommandEntry[],
+  context: CommandContext,
+): Promise<void> {
+  const program = new Command('holdfast')
+    .description('A durable, fail-closed runtime for AI agents that act.')
+    .version(version(), '-V, --version', 'Show the version')
+    .helpOption('-h, --help', 'Show this help');
+  quiet(program, context);
+  const asked = askedFor(argv);
+  for (const entry of entries) {
+    const command = program.command(entry.name).description(entry.summary);
+    quiet(command, context);
+    if (entry.name === asked) await load(command, entry, context);
+  }
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+  } catch (error) {
+    // Help that was asked for is no error.
+    if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
+  }
+}
+
+/** The command that is asked for: the first word, or after `help` the second. */
+function askedFor(argv: readonly string[]): string | undefined {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  return words[0] === 'help' ? words[1] : words[0];
+}
+
+async function load(command: Command, entry: CommandEntry, context: CommandContext): Promise<void> {
+  const { define } = await entry.load();
+  define(command, context);
+  for (const leaf of [command, ...command.commands]) {
+    leaf.addOption(new Option('--json', 'Answer with one JSON document'));
+    leaf.addOption(new Option('--data-dir <folder>', 'The data folder (else HOLDFAST_DATA_DIR, else .holdfast)'));
+    quiet(leaf, context);
+  }
+}
+
+/** Commander neither ends the process nor prints errors: both are ours to do. */
+function quiet(command: Command, { terminal }: CommandContext): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => terminal.stdout.write(text),
+    writeErr: () => undefined,
+    outputError: () => undefined,
+  });
+}

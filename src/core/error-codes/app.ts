@@ -1,0 +1,34 @@
+import type { ErrorCodeEntry } from './entry.ts';
+
+/** Codes of the composition root and the command: configuration, the data folder, the command line. */
+export const appErrorCodes = {
+  USAGE: {
+    family: 'validation',
+    http: 400,
+    exit: 2,
+    retryable: false,
+    resolve: 'See `holdfast help` for the commands, and `holdfast help <command>` for what one of them takes.',
+  },
+  DATA_FOLDER_MISSING: {
+    family: 'not_found',
+    http: 404,
+    exit: 2,
+    retryable: false,
+    resolve: 'Name an existing data folder with `--data-dir`, or make one with `holdfast migrate`.',
+  },
+  DATA_FOLDER_UNSAFE: {
+    family: 'storage',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve:
+      'Make the data folder your own and yours alone (`chown`, `chmod 700`), after looking who changed what in it.',
+  },
+  UNEXPECTED: {
+    family: 'state',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve: 'Look with `holdfast doctor`; if it finds nothing, this is a fault of Holdfast: report what you did.',
+  },
+} as const satisfies Record<string, ErrorCodeEntry>;
