@@ -1,3 +1,14 @@
+export { readStatusAnswer, receiptOf } from './answers.ts';
+export {
+  acceptArguments,
+  type AcceptedArguments,
+  inputOf,
+  issuesText,
+  readArguments,
+  type RefusedArguments,
+} from './arguments.ts';
+export { acceptOutput, type AcceptedOutput, type RefusedOutput, storedOutputProblems } from './output.ts';
+export { type CallScope, scopeOf } from './scope.ts';
 export {
   admitCall,
   type Admission,
