@@ -16,6 +16,7 @@ export function canonicalJson(value: JsonValue): string {
 }
 
 function spell(value: unknown, depth: number): string {
+  if (depth > LIMITS.jsonNestingDepth) throw tooDeep(LIMITS.jsonNestingDepth);
   switch (typeof value) {
     case 'string':
       return spellString(value);
@@ -63,7 +64,6 @@ function isPlain(text: string): boolean {
 
 function spellObject(value: object, depth: number): string {
   if (value instanceof JsonNumber) return value.text;
-  if (depth > LIMITS.jsonNestingDepth) throw tooDeep(LIMITS.jsonNestingDepth);
   if (Array.isArray(value)) return spellArray(value, depth);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) throw unsupported('an instance of a class');

@@ -40,8 +40,8 @@ export type FaultPoint = (typeof FAULT_POINTS)[number];
 
 /**
  * What code calls at a fault point. `reach` may throw, wait, or kill the process when armed. Inside a transaction body
- * call it without `await` (only faults that throw or kill make sense there); elsewhere await what it returns, if
- * anything. `step` tells repeated points apart: the number of a migration.
+ * call it as `void faults.reach(…)` (only faults that throw or kill make sense there); elsewhere await it.
+ * `step` tells repeated points apart: the number of a migration.
  */
 export interface FaultPoints {
   reach(point: FaultPoint, step?: number): void | Promise<void>;

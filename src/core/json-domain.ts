@@ -17,15 +17,17 @@ export function asJsonValue(value: unknown, profile: JsonProfile): JsonValue {
 
 class DomainCheck {
   private readonly profile: JsonProfile;
+  private readonly depth: number;
   private values = 0;
 
   constructor(profile: JsonProfile) {
     this.profile = profile;
+    this.depth = Math.min(profile.depth, LIMITS.jsonNestingDepth);
   }
 
   check(value: unknown, depth: number): void {
     this.values += 1;
-    if (depth > this.profile.depth || depth > LIMITS.jsonNestingDepth) throw tooDeep(this.profile.depth);
+    if (depth > this.depth) throw tooDeep(this.depth);
     if (this.values > this.profile.values) throw tooLarge('values', this.profile.values);
     if (typeof value === 'string') this.string(value);
     else if (typeof value === 'number') this.number(value);

@@ -28,6 +28,7 @@ export function scanJson(text: string, profile: JsonProfile): void {
 class JsonScan {
   private readonly text: string;
   private readonly profile: JsonProfile;
+  private readonly depth: number;
   private at = 0;
   private values = 0;
   /** How many items or members each open container has so far; negative for an object: -1 is an empty one. */
@@ -36,6 +37,7 @@ class JsonScan {
   constructor(text: string, profile: JsonProfile) {
     this.text = text;
     this.profile = profile;
+    this.depth = Math.min(profile.depth, LIMITS.jsonNestingDepth);
   }
 
   run(): void {
@@ -59,7 +61,7 @@ class JsonScan {
   private countValue(): void {
     this.values += 1;
     if (this.values > this.profile.values) throw tooLarge('values', this.profile.values);
-    if (this.open.length > this.profile.depth) throw tooDeep(this.profile.depth);
+    if (this.open.length > this.depth) throw tooDeep(this.depth);
   }
 
   private openArray(): boolean {
