@@ -31,4 +31,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'Look at Node.js, the disk, the data folder and the database, and say what to do',
     load: () => import('./doctor.ts'),
   },
+  {
+    name: 'migrate',
+    summary: 'Make the data folder where there is none, and bring the database up to date',
+    load: () => import('./migrate.ts'),
+  },
 ];
