@@ -1,6 +1,10 @@
+export type { Finding } from './finding.ts';
 export { ARCHIVE_LIMITS, type ArchiveLimits } from './limits.ts';
+export { MANIFEST_NAME, type ManifestRow, PACKAGE_FORMAT, PACKAGE_SCHEMA, sealManifest } from './manifest.ts';
 export { foldName, nameFault } from './member-names.ts';
+export { openPackage, type SessionPackage } from './package.ts';
 export { printable } from './printable.ts';
 export { type Archive, type ArchiveMember, type ArchiveOptions, openArchive } from './reader.ts';
 export { bytesSource, type ByteSource, fileSource } from './source.ts';
+export { verifyPackage, type VerifyReport } from './verify.ts';
 export { type NewMember, writeArchive } from './writer.ts';
