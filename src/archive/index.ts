@@ -1,10 +1,19 @@
 export type { Finding } from './finding.ts';
+export { keyFingerprint, newSigningKey, readPrivateKey, type SigningKey } from './keys.ts';
 export { ARCHIVE_LIMITS, type ArchiveLimits } from './limits.ts';
 export { MANIFEST_NAME, type ManifestRow, PACKAGE_FORMAT, PACKAGE_SCHEMA, sealManifest } from './manifest.ts';
 export { foldName, nameFault } from './member-names.ts';
 export { openPackage, type SessionPackage } from './package.ts';
 export { printable } from './printable.ts';
 export { type Archive, type ArchiveMember, type ArchiveOptions, openArchive } from './reader.ts';
+export {
+  judgeSignature,
+  type PackageSignature,
+  readSignature,
+  type SignatureVerdict,
+  signPackage,
+} from './signature.ts';
 export { bytesSource, type ByteSource, fileSource } from './source.ts';
-export { verifyPackage, type VerifyReport } from './verify.ts';
+export { readTrustedKeys, type TrustedKeys } from './trusted-keys.ts';
+export { type Verification, verifyAlone, verifyPackage, type VerifyReport } from './verify.ts';
 export { type NewMember, writeArchive } from './writer.ts';

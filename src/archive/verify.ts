@@ -25,19 +25,31 @@ const VERIFIES =
   'That the files in this archive are those its manifest lists, byte for byte, and no others. ' +
   'It does not establish who produced the package, that its contents are true, or that they are safe to use.';
 
+/** A report, and the package's identity where its manifest is sealed rightly. */
+export interface Verification {
+  readonly report: VerifyReport;
+  /** The manifest's digest, which is what a signature signs; null when the manifest is not what it seals. */
+  readonly manifestSha256: string | null;
+}
+
 /**
  * Verifies a package alone: no store, no import, nothing written. A failed check is a problem in the report; an archive
  * that is refused whole, or has no manifest, is an error with the code of the refusal. Memory does not grow with the
  * package: the directory, the manifest and a few chunks.
  */
 export async function verifyPackage(source: ByteSource, options: ArchiveOptions = {}): Promise<VerifyReport> {
+  return (await verifyAlone(source, options)).report;
+}
+
+/** `verifyPackage`, for who also needs the identity that a signature is about. */
+export async function verifyAlone(source: ByteSource, options: ArchiveOptions = {}): Promise<Verification> {
   const archive = await openArchive(source, options);
   const manifest = await readManifest(archive);
   const archiveSha256 = await archive.sha256();
   const { verified, findings } = await verifyFiles(archive, manifest);
   await archive.checkUnchanged();
   const problems = sentences([...manifest.findings, ...findings]);
-  return {
+  const report: VerifyReport = {
     ok: problems.length === 0,
     format: manifest.format,
     schema_version: manifest.schemaVersion,
@@ -46,6 +58,7 @@ export async function verifyPackage(source: ByteSource, options: ArchiveOptions 
     problems,
     verifies: VERIFIES,
   };
+  return { report, manifestSha256: manifest.findings.length === 0 ? manifest.digest : null };
 }
 
 function sentences(findings: readonly Finding[]): string[] {

@@ -36,4 +36,19 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'Make the data folder where there is none, and bring the database up to date',
     load: () => import('./migrate.ts'),
   },
+  {
+    name: 'verify',
+    summary: 'Check a session package alone: nothing is imported, no store is needed',
+    load: () => import('./verify.ts'),
+  },
+  {
+    name: 'keys',
+    summary: 'Make keys for signing packages',
+    load: () => import('./keys.ts'),
+  },
+  {
+    name: 'sign',
+    summary: 'Sign a session package, beside it',
+    load: () => import('./sign.ts'),
+  },
 ];

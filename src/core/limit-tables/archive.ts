@@ -27,4 +27,5 @@ export const archiveLimits = {
   archiveReadMs: { max: 120_000, unit: 'ms', why: 'One reading from opening to verdict; slow streams end here.' },
   archiveProblems: { max: 1000, unit: 'items', why: 'A report is for reading; it says how many more there are.' },
   manifestBytes: { max: 8 * MIB, unit: 'bytes', why: 'Room for 4,096 rows with the longest names, read whole.' },
+  keyFileBytes: { max: 256 * 1024, unit: 'bytes', why: 'Keys, signatures and lists of trusted keys are read whole.' },
 } as const satisfies Record<string, Limit>;

@@ -1,0 +1,40 @@
+import { closeSync, fsyncSync, openSync, statSync, writeSync } from 'node:fs';
+import { fail, LIMITS, nodeFileSystem, readFileWithin, wrapFileError } from '../core/index.ts';
+
+/** Reads a small text file that a command was pointed to; `what` names it in messages, never its path. */
+export function readSmallFile(what: string, path: string): string {
+  const max = LIMITS.keyFileBytes;
+  const bytes = attempt(what, () => readFileWithin(nodeFileSystem, path, max));
+  if (!bytes) throw fail('LIMIT_REACHED', `${what} is larger than ${max} bytes.`, { details: { max } });
+  return Buffer.from(bytes).toString('utf8');
+}
+
+/** Reads a private key's file. One that others may read is refused: the key may be known already. */
+export function readKeyFile(path: string): string {
+  const mode = attempt('the key file', () => statSync(path).mode);
+  // Windows has no such bits.
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+    throw fail('SIGNING_KEY_INVALID', 'The key file may be read by others than its owner.');
+  return readSmallFile('the key file', path);
+}
+
+/** Writes a new file that only its owner may read; one that is there already is never overwritten. */
+export function writeNewFile(what: string, path: string, text: string): void {
+  attempt(what, () => {
+    const fd = openSync(path, 'wx', 0o600);
+    try {
+      writeSync(fd, text);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  });
+}
+
+function attempt<T>(what: string, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    throw wrapFileError(error, what);
+  }
+}
