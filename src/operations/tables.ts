@@ -1,0 +1,146 @@
+import type { ContextSchema } from '../store/index.ts';
+import { SCHEMA_VERSION } from './bounds.ts';
+
+const hex64 = (column: string) => `CHECK (length(${column}) = 64 AND ${column} NOT GLOB '*[^0-9a-f]*')`;
+
+const CALL_BINDINGS = `
+CREATE TABLE call_bindings (
+  tenant_id TEXT NOT NULL,
+  subject_id TEXT NOT NULL,
+  provider TEXT NOT NULL,
+  api_family TEXT NOT NULL,
+  response_id TEXT NOT NULL,
+  call_id TEXT NOT NULL,
+  fingerprint_sha256 TEXT NOT NULL ${hex64('fingerprint_sha256')},
+  created_at INTEGER NOT NULL CHECK (created_at >= 0),
+  PRIMARY KEY (tenant_id, subject_id, provider, api_family, response_id, call_id)
+) STRICT;`;
+
+const OPERATIONS = `
+CREATE TABLE operations (
+  operation_pk INTEGER PRIMARY KEY,
+  tenant_id TEXT NOT NULL,
+  subject_id TEXT NOT NULL,
+  tool_name TEXT NOT NULL,
+  idempotency_key TEXT NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 255),
+  request_sha256 TEXT NOT NULL ${hex64('request_sha256')},
+  arguments_json TEXT NOT NULL,
+  input_schema_revision TEXT NOT NULL,
+  output_schema_revision TEXT NOT NULL,
+  effect_revision TEXT NOT NULL,
+  handler_revision TEXT NOT NULL,
+  producer_revision TEXT NOT NULL,
+  policy_revision TEXT NOT NULL,
+  approval_id TEXT NOT NULL,
+  approver_id TEXT NOT NULL,
+  approval_digest TEXT NOT NULL ${hex64('approval_digest')},
+  approval_expires_at INTEGER NOT NULL CHECK (approval_expires_at >= 0),
+  approved_at INTEGER NOT NULL CHECK (approved_at >= 0),
+  first_operation_id TEXT NOT NULL,
+  first_call_id TEXT NOT NULL,
+  first_response_id TEXT NOT NULL,
+  first_provider TEXT NOT NULL,
+  first_api_family TEXT NOT NULL,
+  first_adapter_revision TEXT NOT NULL,
+  status_ref TEXT NOT NULL UNIQUE CHECK (
+    length(status_ref) = 39 AND substr(status_ref, 1, 7) = 'status_' AND substr(status_ref, 8) NOT GLOB '*[^0-9a-f]*'
+  ),
+  state TEXT NOT NULL CHECK (state IN ('pending', 'processing', 'succeeded')),
+  created_at INTEGER NOT NULL CHECK (created_at >= 0),
+  updated_at INTEGER NOT NULL CHECK (updated_at >= created_at),
+  completed_at INTEGER CHECK (completed_at IS NULL OR completed_at >= created_at),
+  UNIQUE (tenant_id, subject_id, tool_name, idempotency_key)
+) STRICT;`;
+
+const OUTBOX = `
+CREATE TABLE outbox (
+  event_id TEXT NOT NULL PRIMARY KEY,
+  operation_pk INTEGER NOT NULL UNIQUE REFERENCES operations (operation_pk) ON DELETE RESTRICT,
+  payload_json TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('pending', 'processing', 'delivered')),
+  lease_owner TEXT,
+  lease_until INTEGER,
+  attempt_count INTEGER NOT NULL DEFAULT 0 CHECK (attempt_count >= 0),
+  created_at INTEGER NOT NULL CHECK (created_at >= 0),
+  updated_at INTEGER NOT NULL CHECK (updated_at >= created_at),
+  CHECK (
+    (state = 'processing' AND lease_owner IS NOT NULL AND lease_until IS NOT NULL)
+    OR (state <> 'processing' AND lease_owner IS NULL AND lease_until IS NULL)
+  )
+) STRICT;`;
+
+const DOWNSTREAM_RECEIPTS = `
+CREATE TABLE downstream_receipts (
+  downstream_pk INTEGER PRIMARY KEY,
+  tenant_id TEXT NOT NULL,
+  subject_id TEXT NOT NULL,
+  tool_name TEXT NOT NULL,
+  idempotency_key TEXT NOT NULL,
+  request_sha256 TEXT NOT NULL ${hex64('request_sha256')},
+  receipt_id TEXT NOT NULL UNIQUE,
+  downstream_request_id TEXT NOT NULL UNIQUE,
+  result_json TEXT NOT NULL,
+  producer_revision TEXT NOT NULL,
+  resource_revision TEXT NOT NULL,
+  observed_at TEXT NOT NULL,
+  effect_revision TEXT NOT NULL,
+  committed_at INTEGER NOT NULL CHECK (committed_at >= 0),
+  UNIQUE (tenant_id, subject_id, tool_name, idempotency_key)
+) STRICT;`;
+
+const LOCAL_RECEIPTS = `
+CREATE TABLE local_receipts (
+  operation_pk INTEGER PRIMARY KEY REFERENCES operations (operation_pk) ON DELETE RESTRICT,
+  receipt_id TEXT NOT NULL UNIQUE,
+  downstream_request_id TEXT NOT NULL UNIQUE,
+  request_sha256 TEXT NOT NULL ${hex64('request_sha256')},
+  result_json TEXT NOT NULL,
+  producer_revision TEXT NOT NULL,
+  resource_revision TEXT NOT NULL,
+  observed_at TEXT NOT NULL,
+  effect_revision TEXT NOT NULL,
+  reconciled_at INTEGER NOT NULL CHECK (reconciled_at >= 0)
+) STRICT;`;
+
+/** The five tables of the contracts; the sixth, `runtime_metadata`, is the store's. */
+export const operationsSchema: ContextSchema = {
+  context: 'operations',
+  schemaVersion: SCHEMA_VERSION,
+  migrations: [
+    {
+      number: 1,
+      name: 'ledger, outbox and receipts',
+      sqlite: [CALL_BINDINGS, OPERATIONS, OUTBOX, DOWNSTREAM_RECEIPTS, LOCAL_RECEIPTS].join('\n'),
+    },
+  ],
+};
+
+/**
+ * How an unknown outcome was settled without a receipt. Installed where operations are part of the composed system;
+ * a database of operations alone has exactly the contracts' tables. The index finds an unresolved twin of a request.
+ */
+export const operationVerdictsSchema: ContextSchema = {
+  context: 'operation-verdicts',
+  migrations: [
+    {
+      number: 1,
+      name: 'verdicts',
+      needs: [{ context: 'operations', number: 1 }],
+      sqlite: `
+CREATE TABLE operation_verdicts (
+  operation_pk INTEGER PRIMARY KEY REFERENCES operations (operation_pk) ON DELETE RESTRICT,
+  verdict TEXT NOT NULL CHECK (verdict IN ('done', 'not_done')),
+  source TEXT NOT NULL CHECK (source IN ('status_query', 'person', 'tool')),
+  decided_by TEXT NOT NULL CHECK (length(decided_by) BETWEEN 1 AND 255),
+  reason TEXT NOT NULL CHECK (length(reason) BETWEEN 1 AND 2000),
+  decided_at INTEGER NOT NULL CHECK (decided_at >= 0)
+) STRICT;
+CREATE TRIGGER operation_verdicts_never_change BEFORE UPDATE ON operation_verdicts
+BEGIN SELECT RAISE(ABORT, 'a verdict never changes'); END;
+CREATE TRIGGER operation_verdicts_are_kept BEFORE DELETE ON operation_verdicts
+BEGIN SELECT RAISE(ABORT, 'a verdict is kept'); END;
+CREATE INDEX operations_unresolved ON operations (tenant_id, subject_id, tool_name, request_sha256)
+  WHERE state <> 'succeeded';`,
+    },
+  ],
+};
