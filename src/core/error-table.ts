@@ -3,6 +3,7 @@ import { appErrorCodes } from './error-codes/app.ts';
 import { coreErrorCodes } from './error-codes/core.ts';
 import { effectsErrorCodes } from './error-codes/effects.ts';
 import type { ErrorCodeEntry } from './error-codes/entry.ts';
+import { operationsErrorCodes } from './error-codes/operations.ts';
 import { storeErrorCodes } from './error-codes/store.ts';
 import { toolsErrorCodes } from './error-codes/tools.ts';
 
@@ -14,6 +15,7 @@ export const ERROR_TABLE = {
   ...appErrorCodes,
   ...coreErrorCodes,
   ...storeErrorCodes,
+  ...operationsErrorCodes,
   ...effectsErrorCodes,
   ...toolsErrorCodes,
   ...archiveErrorCodes,

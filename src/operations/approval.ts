@@ -8,7 +8,10 @@ export type ApproverCheck = (approverId: string, atUnixSeconds: number) => boole
 
 export function isBoundedText(value: unknown): value is string {
   return (
-    typeof value === 'string' && codePointsWithin(value, MAX_IDENTIFIER_CHARS) && value.isWellFormed() && !isBlank(value)
+    typeof value === 'string' &&
+    codePointsWithin(value, MAX_IDENTIFIER_CHARS) &&
+    value.isWellFormed() &&
+    !isBlank(value)
   );
 }
 
@@ -22,7 +25,12 @@ export function digestForCall(
   return approvalDigest(call, contract, requestSha256, approverId);
 }
 
-function matchesCall(approval: OperationApproval, principal: Principal, call: ToolCall, contract: ToolContract): boolean {
+function matchesCall(
+  approval: OperationApproval,
+  principal: Principal,
+  call: ToolCall,
+  contract: ToolContract,
+): boolean {
   return (
     approval.operationId === call.operationId &&
     approval.callId === call.callId &&

@@ -57,9 +57,12 @@ export function refuseVerdict(
   return row.leaseUntil !== null && row.leaseUntil > now ? 'lease_running' : null;
 }
 
-/** `not_happened` is final only once nothing under way can still take effect. */
+/**
+ * `not_happened` is final only once nothing under way can still take effect. An operation that nobody has tried is not
+ * settled by it: it can still be carried out.
+ */
 export function isFinalNotHappened(leaseUntil: number | null, settlesWithinSeconds: number, now: number): boolean {
-  return leaseUntil === null || now >= leaseUntil + settlesWithinSeconds;
+  return leaseUntil !== null && now >= leaseUntil + settlesWithinSeconds;
 }
 
 export type OperationCommand =
@@ -170,7 +173,10 @@ function settle(life: Known, command: { verdict: VerdictKind; now: number }): Op
 }
 
 /** The word of a worker's step that could not take the lease. */
-export function notLeased(decision: Exclude<LeaseDecision, 'grant'> | 'absent', state: OperationState | null): ProcessOutcome {
+export function notLeased(
+  decision: Exclude<LeaseDecision, 'grant'> | 'absent',
+  state: OperationState | null,
+): ProcessOutcome {
   if (decision === 'settled') return 'settled';
   return state === 'succeeded' ? 'succeeded' : 'not_claimed';
 }

@@ -55,7 +55,7 @@ export class ToolCall implements ToolCallFields {
 
   /** The same call with some fields replaced. */
   with(changes: Partial<ToolCallFields>): ToolCall {
-    return new ToolCall({ ...this, ...changes });
+    return new ToolCall(Object.assign({}, this as ToolCallFields, changes));
   }
 }
 

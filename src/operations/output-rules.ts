@@ -1,5 +1,13 @@
-import { asJsonValue, canonicalJson, isBlank, isJsonObject, JSON_PROFILES, type JsonObject, type JsonValue } from '../core/index.ts';
-import type { OperationTool } from './model.ts';
+import {
+  asJsonValue,
+  canonicalJson,
+  isBlank,
+  isJsonObject,
+  JSON_PROFILES,
+  type JsonObject,
+  type JsonValue,
+} from '../core/index.ts';
+import type { Awaitable, OperationTool } from './model.ts';
 import { isObservedAt } from './observed-at.ts';
 
 /**
@@ -81,19 +89,22 @@ function boundFindings(tool: OperationTool, data: JsonValue): string[] {
 
 /**
  * Everything that is wrong with an output, in the contracts' order: producer, resource, time, shape, JSON domain,
- * forbidden names, size, depth, then the tool's own rules. Empty: it may be believed.
+ * forbidden names, size, depth, then the tool's own rules. Empty: it may be believed. A promise only where the tool's
+ * own rules need one.
  */
-export async function outputFindings(
+export function outputFindings(
   tool: OperationTool,
   input: JsonObject,
   result: HandlerResult,
-): Promise<readonly string[]> {
+): Awaitable<readonly string[]> {
   const findings = provenanceFindings(tool, result);
   if (tool.outputFields !== undefined) {
     if (!isJsonObject(result.data)) return [...findings, 'the output must be an object'];
-    if (!hasExactFields(result.data, tool.outputFields)) return [...findings, 'the output has other fields than declared'];
+    if (!hasExactFields(result.data, tool.outputFields))
+      return [...findings, 'the output has other fields than declared'];
   }
   if (!isInDomain(result.data)) return [...findings, 'the output is not JSON within the bounds'];
   findings.push(...boundFindings(tool, result.data));
-  return [...findings, ...(await tool.checkOutput(result.data, input))];
+  const own = tool.checkOutput(result.data, input);
+  return own instanceof Promise ? own.then((more) => [...findings, ...more]) : [...findings, ...own];
 }

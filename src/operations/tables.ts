@@ -117,10 +117,11 @@ export const operationsSchema: ContextSchema = {
 
 /**
  * How an unknown outcome was settled without a receipt. Installed where operations are part of the composed system;
- * a database of operations alone has exactly the contracts' tables. The index finds an unresolved twin of a request.
+ * a database of operations alone has exactly the contracts' tables. One index finds an unresolved twin of a request,
+ * the other makes a tenant's page of operations independent of how many there are.
  */
 export const operationVerdictsSchema: ContextSchema = {
-  context: 'operation-verdicts',
+  context: 'operation_verdicts',
   migrations: [
     {
       number: 1,
@@ -140,7 +141,8 @@ BEGIN SELECT RAISE(ABORT, 'a verdict never changes'); END;
 CREATE TRIGGER operation_verdicts_are_kept BEFORE DELETE ON operation_verdicts
 BEGIN SELECT RAISE(ABORT, 'a verdict is kept'); END;
 CREATE INDEX operations_unresolved ON operations (tenant_id, subject_id, tool_name, request_sha256)
-  WHERE state <> 'succeeded';`,
+  WHERE state <> 'succeeded';
+CREATE INDEX operations_by_tenant ON operations (tenant_id);`,
     },
   ],
 };

@@ -1,0 +1,93 @@
+import { HoldfastError, type JsonObject } from '../core/index.ts';
+import type { OperationsContext } from './context.ts';
+import { evidenceFinding, readStoredJson, readStoredObject } from './evidence.ts';
+import { payloadFinding } from './lease.ts';
+import type { Awaitable, OperationTool } from './model.ts';
+import { outputFindings } from './output-rules.ts';
+import { toolOfRecord } from './process.ts';
+import { downstreamFinding } from './record.ts';
+import { expectedOfRow } from './request.ts';
+import { sameReceipt, type WholeOperation } from './rows.ts';
+
+/** A finding, or a function that goes on where the next check has to wait for a tool's rules. */
+type Finding = string | null;
+
+function named(whole: WholeOperation, finding: Finding): Finding {
+  return finding === null ? null : `operation ${whole.operation.statusRef}: ${finding}`;
+}
+
+/** What reading a broken stored text says, instead of throwing it. */
+function reported(check: () => Finding): Finding {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof HoldfastError) return error.message;
+    throw error;
+  }
+}
+
+/** Pairs of states that cannot come about: finished without all evidence, or evidence on what is not finished. */
+function pairFinding({ operation, outbox, downstream, local }: WholeOperation): Finding {
+  if (operation.state === 'succeeded') {
+    const whole = outbox?.state === 'delivered' && downstream !== null && local !== null;
+    return whole ? null : 'it succeeded without a delivered outbox row and both receipts';
+  }
+  if (local !== null) return 'it has a local receipt and is not finished';
+  return outbox?.state === 'delivered' ? 'its outbox row is delivered and it is not finished' : null;
+}
+
+/** Everything up to the tool's own output rules. */
+function storedFinding(
+  context: OperationsContext,
+  whole: WholeOperation,
+  tool: OperationTool,
+  input: JsonObject,
+): Finding {
+  const { operation, outbox, downstream } = whole;
+  const expected = expectedOfRow(operation.scope, tool, input);
+  const evidence = evidenceFinding(operation, expected, context);
+  if (evidence !== null) return evidence;
+  if (outbox === null) return 'it has no outbox row';
+  const payload = payloadFinding(outbox, operation);
+  if (payload !== null) return payload;
+  const pair = pairFinding(whole);
+  if (pair !== null || downstream === null) return pair;
+  return downstreamFinding(downstream, expected);
+}
+
+function receiptFinding({ downstream, local }: WholeOperation): Finding {
+  if (local === null) return null;
+  if (downstream === null) return 'its local receipt has no downstream receipt';
+  return sameReceipt(local, downstream) ? null : 'its local receipt differs from the downstream one';
+}
+
+function outputFinding(whole: WholeOperation, tool: OperationTool, input: JsonObject): Awaitable<Finding> {
+  const { downstream } = whole;
+  if (downstream === null) return receiptFinding(whole);
+  const data = readStoredJson(downstream.resultJson, 'the downstream result');
+  const found = outputFindings(tool, input, { ...downstream, data });
+  const conclude = (findings: readonly string[]): Finding =>
+    findings.length > 0 ? `the downstream result breaks the output rules: ${findings[0]}` : receiptFinding(whole);
+  return found instanceof Promise ? found.then(conclude) : conclude(found);
+}
+
+/**
+ * The first thing about one stored operation that does not fit, or null. A promise where the tool's output rules need
+ * one. The operation is judged by the revision it was made under, where the registry still knows it.
+ */
+export function operationFinding(context: OperationsContext, whole: WholeOperation): Awaitable<Finding> {
+  const pending: Promise<Finding>[] = [];
+  const finding = reported(() => {
+    const input = readStoredObject(whole.operation.argumentsJson, 'the stored arguments');
+    const tool = toolOfRecord(context, whole.operation);
+    if (!tool) return 'its tool is not registered';
+    const stored = storedFinding(context, whole, tool, input);
+    if (stored !== null) return stored;
+    const output = outputFinding(whole, tool, input);
+    if (!(output instanceof Promise)) return output;
+    pending.push(output);
+    return null;
+  });
+  const [later] = pending;
+  return later ? later.then((text) => named(whole, text)) : named(whole, finding);
+}

@@ -1,0 +1,24 @@
+import type { Store, Tx } from '../store/index.ts';
+import type { PrincipalResolver } from './access.ts';
+import type { DownstreamPort } from './downstream.ts';
+import type { EvidenceRules } from './evidence.ts';
+import type { OperationTools } from './model.ts';
+import type { OperationQueries } from './queries.ts';
+
+/** What changed, for whoever keeps an ordered feed of changes in the same transaction. */
+export interface OperationChange {
+  readonly kind: 'reserved' | 'leased' | 'succeeded' | 'settled' | 'receipt_kept';
+  readonly tenant: string;
+  readonly statusRef: string;
+}
+
+/** What the use cases share. */
+export interface OperationsContext extends EvidenceRules {
+  readonly store: Store;
+  readonly tools: OperationTools;
+  readonly downstream: DownstreamPort | undefined;
+  readonly resolvePrincipal: PrincipalResolver | undefined;
+  readonly queries: OperationQueries;
+  readonly withVerdicts: boolean;
+  readonly onChange: ((tx: Tx, change: OperationChange) => Promise<void>) | undefined;
+}

@@ -1,0 +1,44 @@
+import type { JsonObject } from '../core/index.ts';
+import type { OperationTool, Principal, Receipt, Scope, ToolContract } from './model.ts';
+
+/** One delivery: everything that the other side may need to know, and nothing that it must not. */
+export interface DeliveryRequest {
+  readonly scope: Scope;
+  readonly statusRef: string;
+  readonly contract: ToolContract;
+  readonly tool: OperationTool;
+  readonly principal: Principal;
+  readonly input: JsonObject;
+  readonly requestSha256: string;
+  /** Digest of scope and request: the same for every delivery of one operation, and for no other. */
+  readonly effectIdentity: string;
+  readonly attempt: number;
+  /** Seconds since 1970. */
+  readonly now: number;
+  /** The delivery must have ended, or be aborted, at this second. */
+  readonly leaseUntil: number;
+}
+
+/** What a delivery is known to have done. `unknown` says nothing either way. */
+export type DeliveryAnswer =
+  | { readonly kind: 'done'; readonly receipt: Receipt }
+  | { readonly kind: 'not_done'; readonly reason: string }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** What the other side answers when it is asked whether an operation happened. */
+export type LookupAnswer =
+  | { readonly kind: 'happened'; readonly receipt: Receipt }
+  | { readonly kind: 'not_happened' }
+  | { readonly kind: 'unknown' };
+
+/**
+ * The other side. `table` keeps its receipts in this database, committed in a transaction of its own; `external` keeps
+ * them elsewhere, and its receipt is written here together with our own. An error that a port throws is rethrown as
+ * itself; the lease then runs out, and nothing is known.
+ */
+export interface DownstreamPort {
+  readonly home: 'table' | 'external';
+  deliver(request: DeliveryRequest): Promise<DeliveryAnswer>;
+  /** Absent where the other side cannot be asked. */
+  lookUp?(request: Omit<DeliveryRequest, 'attempt' | 'leaseUntil'>): Promise<LookupAnswer>;
+}

@@ -1,0 +1,115 @@
+import { fail } from '../core/index.ts';
+import { MAX_LIST_ROWS } from './bounds.ts';
+import type { OperationsContext } from './context.ts';
+import type { OperationRecord, Principal, StoredReceipt, Verdict } from './model.ts';
+import type { OutboxRecord, WholeOperation } from './rows.ts';
+import { wholeOf } from './rows.ts';
+import { readWhole } from './results.ts';
+import { operationNotFound } from './settle.ts';
+
+/** What is known about an operation's effect, in one word. */
+export type KnownOutcome = 'not_tried' | 'in_progress' | 'unknown' | 'done' | 'not_done';
+
+/** One operation as people read it. */
+export interface OperationView {
+  readonly statusRef: string;
+  readonly tool: string;
+  readonly subject: string;
+  readonly idempotencyKey: string;
+  readonly state: OperationRecord['state'];
+  readonly known: KnownOutcome;
+  readonly requestSha256: string;
+  readonly argumentsJson: string;
+  readonly approvalId: string;
+  readonly approverId: string;
+  readonly createdAt: number;
+  readonly completedAt: number | null;
+  readonly attempts: number;
+  readonly leaseOwner: string | null;
+  readonly leaseUntil: number | null;
+  readonly receipt: StoredReceipt | null;
+  readonly verdict: Verdict | null;
+  /** A receipt that turned up after the verdict: kept beside it, and it may contradict it. */
+  readonly lateReceipt: StoredReceipt | null;
+}
+
+export interface OperationPage {
+  readonly operations: readonly OperationView[];
+  /** Pass it as `before` for the next page; null at the end. */
+  readonly next: number | null;
+}
+
+export interface ListOptions {
+  /** Only operations whose outcome is not known: not finished and not settled. */
+  readonly open?: boolean;
+  readonly before?: number;
+  /** 1 to 200, else 50. */
+  readonly limit?: number;
+  /** Seconds since 1970: tells a running lease from one that is over. */
+  readonly now: number;
+}
+
+/** What is known now: a delivery that nobody is carrying out any more, without receipt or verdict, is unknown. */
+export function knownOutcome(operation: OperationRecord, outbox: OutboxRecord | null, now: number): KnownOutcome {
+  if (operation.verdict) return operation.verdict.verdict;
+  if (operation.state === 'succeeded') return 'done';
+  if (outbox?.state === 'pending' && outbox.attempts === 0) return 'not_tried';
+  return outbox?.leaseUntil !== null && outbox && outbox.leaseUntil > now ? 'in_progress' : 'unknown';
+}
+
+function viewOf({ operation, outbox, downstream, local }: WholeOperation, now: number): OperationView {
+  return {
+    statusRef: operation.statusRef,
+    tool: operation.scope.tool,
+    subject: operation.scope.subject,
+    idempotencyKey: operation.scope.key,
+    state: operation.state,
+    known: knownOutcome(operation, outbox, now),
+    requestSha256: operation.requestSha256,
+    argumentsJson: operation.argumentsJson,
+    approvalId: operation.approvalId,
+    approverId: operation.approverId,
+    createdAt: operation.createdAt,
+    completedAt: operation.completedAt,
+    attempts: outbox?.attempts ?? 0,
+    leaseOwner: outbox?.leaseOwner ?? null,
+    leaseUntil: outbox?.leaseUntil ?? null,
+    receipt: local,
+    verdict: operation.verdict,
+    lateReceipt: operation.verdict ? downstream : null,
+  };
+}
+
+const DEFAULT_LIMIT = 50;
+
+/** A tenant's operations, newest first, a page at a time. */
+export async function listOperations(
+  context: OperationsContext,
+  principal: Principal,
+  { open = false, before = Number.MAX_SAFE_INTEGER, limit = DEFAULT_LIMIT, now }: ListOptions,
+): Promise<OperationPage> {
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIST_ROWS)
+    throw fail('INVALID_VALUE', `limit must be a whole number from 1 to ${MAX_LIST_ROWS}.`);
+  if (!Number.isSafeInteger(before) || before < 1) throw fail('INVALID_VALUE', 'before must be a page mark.');
+  const rows = await context.store.read('operations.list', (tx) =>
+    tx.all(context.queries.listPage(open), [principal.tenant, before, limit + 1]),
+  );
+  const page = rows.slice(0, limit).map(wholeOf);
+  const last = page.at(-1);
+  return {
+    operations: page.map((whole) => viewOf(whole, now)),
+    next: rows.length > limit && last ? last.operation.pk : null,
+  };
+}
+
+/** One operation of a tenant. Throws OPERATION_NOT_FOUND where there is none, or it is another tenant's. */
+export async function showOperation(
+  context: OperationsContext,
+  principal: Principal,
+  statusRef: string,
+  now: number,
+): Promise<OperationView> {
+  const whole = await readWhole(context, statusRef);
+  if (!whole || whole.operation.scope.tenant !== principal.tenant) throw operationNotFound();
+  return viewOf(whole, now);
+}

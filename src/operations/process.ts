@@ -1,0 +1,174 @@
+import { fail, type JsonObject } from '../core/index.ts';
+import { currentAccess } from './access.ts';
+import { DEFAULT_LEASE_SECONDS } from './bounds.ts';
+import type { OperationsContext } from './context.ts';
+import { effectIdentity, isStatusRef } from './digests.ts';
+import type { DeliveryAnswer, DeliveryRequest, DownstreamPort } from './downstream.ts';
+import { type ExpectedRequest, readStoredObject, recordBroken, requireEvidence, sameRevisions } from './evidence.ts';
+import { checkLeaseRequest, PROCESS_FAILURES, type ProcessFailure, requireFailureWord } from './host-context.ts';
+import { lease } from './lease.ts';
+import {
+  type Lease,
+  type OperationRecord,
+  type OperationTool,
+  Principal,
+  type ProcessOutcome,
+  type Receipt,
+} from './model.ts';
+import { record } from './record.ts';
+import { expectedOfRow } from './request.ts';
+import { checkedOutput } from './results.ts';
+import { settleFound } from './settle.ts';
+
+export interface ProcessOptions {
+  readonly workerId: string;
+  /** Seconds since 1970. */
+  readonly now: number;
+  readonly leaseSeconds?: number;
+  /** Where a harness stops the code. */
+  readonly failure?: ProcessFailure;
+}
+
+export function requireStatusRef(statusRef: unknown): string {
+  if (!isStatusRef(statusRef)) throw fail('INVALID_VALUE', 'status_ref must be status_ and 32 hexadecimal digits.');
+  return statusRef;
+}
+
+/** Takes the lease in a transaction of its own. */
+export async function takeLease(
+  context: OperationsContext,
+  statusRef: string,
+  terms: { readonly workerId: string; readonly now: number; readonly leaseSeconds: number },
+) {
+  requireStatusRef(statusRef);
+  checkLeaseRequest(terms.workerId, terms.now, terms.leaseSeconds);
+  return context.store.write('operations.lease', (tx) =>
+    lease(tx, context, statusRef, { workerId: terms.workerId, now: terms.now, seconds: terms.leaseSeconds }),
+  );
+}
+
+/** The tool that a stored operation was made for: as registered now, or a retired one of exactly its revisions. */
+export function toolOfRecord(context: OperationsContext, row: OperationRecord): OperationTool | undefined {
+  const current = context.tools.current(row.scope.tool);
+  if (current && sameRevisions(current.contract, row.revisions)) return current;
+  return context.tools.retired?.(row.scope.tool, row.revisions) ?? current;
+}
+
+/** A stored operation made ready to be carried out. */
+export interface StoredWork {
+  readonly row: OperationRecord;
+  readonly tool: OperationTool;
+  readonly input: JsonObject;
+  readonly expected: ExpectedRequest;
+}
+
+async function readWork(context: OperationsContext, row: OperationRecord): Promise<StoredWork> {
+  const tool = toolOfRecord(context, row);
+  if (!tool || tool.effect === 'read') throw recordBroken('its tool is not registered');
+  const input = readStoredObject(row.argumentsJson, 'the stored arguments');
+  if ((await tool.checkArguments(input)).length > 0) throw recordBroken('its arguments break the input rules');
+  return { row, tool, input, expected: expectedOfRow(row.scope, tool, input) };
+}
+
+export function deliveryRequest(work: StoredWork, held: Lease, principal: Principal, now: number): DeliveryRequest {
+  const { row, tool, input, expected } = work;
+  return {
+    scope: row.scope,
+    statusRef: row.statusRef,
+    contract: tool.contract,
+    tool,
+    principal,
+    input,
+    requestSha256: expected.requestSha256,
+    effectIdentity: effectIdentity(row.scope, expected.requestSha256),
+    attempt: held.attemptCount,
+    now,
+    leaseUntil: held.until,
+  };
+}
+
+/**
+ * Records a receipt whose output has passed the tool's rules, in one transaction. Where another receipt is kept already,
+ * that one is checked instead; a receipt that breaks the rules is OPERATION_RECORD_BROKEN and changes nothing.
+ */
+export async function recordReceipt(
+  context: OperationsContext,
+  work: StoredWork,
+  receipt: Receipt | null,
+  keepChecked: boolean,
+  now: number,
+): Promise<'succeeded' | 'no_receipt' | 'settled'> {
+  let checked = receipt;
+  for (;;) {
+    if (checked) await checkedOutput(work.tool, work.input, checked, 'the downstream result');
+    const terms = { statusRef: work.row.statusRef, expected: work.expected, checked, keepChecked, now };
+    const answer = await context.store.write('operations.record', (tx) => record(tx, context, terms));
+    if (answer.kind !== 'unchecked') return answer.kind;
+    checked = answer.receipt;
+  }
+}
+
+async function finishDelivery(
+  context: OperationsContext,
+  port: DownstreamPort,
+  work: StoredWork,
+  answer: DeliveryAnswer,
+  terms: { readonly failure: ProcessFailure; readonly now: number },
+): Promise<ProcessOutcome> {
+  if (answer.kind === 'unknown') return 'outcome_unknown';
+  if (answer.kind === 'not_done') {
+    const by = work.tool.contract.name;
+    await settleFound(
+      context,
+      work.row,
+      { verdict: 'not_done', source: 'tool', decidedBy: by, reason: answer.reason },
+      terms.now,
+    );
+    return 'not_done';
+  }
+  if (terms.failure === 'after_downstream_commit') return 'outcome_unknown';
+  const recorded = await recordReceipt(context, work, answer.receipt, port.home === 'external', terms.now);
+  if (recorded === 'no_receipt') throw recordBroken('its downstream receipt is gone');
+  return recorded;
+}
+
+function requirePort(context: OperationsContext): DownstreamPort {
+  if (!context.downstream)
+    throw fail('OPERATIONS_NOT_DELIVERING', 'This process has no way to the other side: it can record, not deliver.');
+  return context.downstream;
+}
+
+async function deliver(
+  context: OperationsContext,
+  held: Lease,
+  row: OperationRecord,
+  terms: { readonly failure: ProcessFailure; readonly now: number },
+): Promise<ProcessOutcome> {
+  const work = await readWork(context, row);
+  const presented = new Principal(row.scope.tenant, row.scope.subject);
+  const current = await currentAccess(context.resolvePrincipal, presented, work.tool, work.input);
+  if (!current) return 'authorization_denied';
+  requireEvidence(row, work.expected, context);
+  if (!(await work.tool.precondition(current, work.input))) return 'business_rule_denied';
+  const port = requirePort(context);
+  const answer = await port.deliver(deliveryRequest(work, held, current, terms.now));
+  return finishDelivery(context, port, work, answer, terms);
+}
+
+/**
+ * One worker's step: lease, check everything again as it is now, deliver, record. A refusal or an error leaves the lease
+ * running out; nothing is final but `succeeded`, `settled` and `not_done`. Throws what stored data, the port, an access
+ * check or the store throw.
+ */
+export async function processOperation(
+  context: OperationsContext,
+  statusRef: string,
+  options: ProcessOptions,
+): Promise<ProcessOutcome> {
+  const failure = requireFailureWord(options.failure ?? 'none', PROCESS_FAILURES);
+  const { workerId, now, leaseSeconds = DEFAULT_LEASE_SECONDS } = options;
+  const answer = await takeLease(context, statusRef, { workerId, now, leaseSeconds });
+  if (answer.kind === 'not_leased') return answer.word;
+  if (failure === 'after_claim') return 'crashed_after_claim';
+  return deliver(context, answer.lease, answer.record, { failure, now });
+}

@@ -1,0 +1,162 @@
+import { readStoredJson, recordBroken, requireEvidence } from './evidence.ts';
+import type { Tx } from '../store/index.ts';
+import type { OperationsContext } from './context.ts';
+import type { ExpectedRequest } from './evidence.ts';
+import type { OperationRecord, Receipt, Scope, StoredReceipt } from './model.ts';
+import {
+  INSERT_DOWNSTREAM,
+  INSERT_LOCAL,
+  OPERATION_SUCCEEDED,
+  OUTBOX_DELIVERED,
+  READ_DOWNSTREAM,
+  READ_LOCAL,
+} from './queries.ts';
+import { bindReceipt, receiptOf, receiptParams, sameReceipt, wholeOf } from './rows.ts';
+
+/**
+ * Keeps the other side's proof, once per scope: the first one stands, its time included. A later one must agree with
+ * it in digest, result, producer and effect revision; the one that is kept is returned.
+ */
+export async function keepDownstreamReceipt(
+  tx: Tx,
+  scope: Scope,
+  receipt: StoredReceipt,
+  now: number,
+): Promise<StoredReceipt> {
+  const keys = [scope.tenant, scope.subject, scope.tool, scope.key];
+  const { requestSha256, receiptId, downstreamRequestId, resultJson } = receipt;
+  const inserted = await tx.run(INSERT_DOWNSTREAM, [
+    ...keys,
+    requestSha256,
+    receiptId,
+    downstreamRequestId,
+    resultJson,
+    receipt.producerRevision,
+    receipt.resourceRevision,
+    receipt.observedAt,
+    receipt.effectRevision,
+    now,
+  ]);
+  if (inserted.changes === 1) return receipt;
+  const row = await tx.get(READ_DOWNSTREAM, keys);
+  const kept = row && receiptOf(row, 'downstream');
+  const agrees =
+    kept &&
+    kept.requestSha256 === receipt.requestSha256 &&
+    kept.resultJson === receipt.resultJson &&
+    kept.producerRevision === receipt.producerRevision &&
+    kept.effectRevision === receipt.effectRevision;
+  if (!agrees) throw recordBroken('another downstream receipt is kept for its scope');
+  return kept;
+}
+
+/** What a downstream receipt must share with the request before it proves anything. */
+export function downstreamFinding(receipt: StoredReceipt, expected: ExpectedRequest): string | null {
+  if (receipt.requestSha256 !== expected.requestSha256) return 'its downstream receipt is for another request';
+  if (receipt.producerRevision !== expected.contract.producer) return 'its downstream receipt has another producer';
+  if (receipt.effectRevision !== expected.contract.effect) return 'its downstream receipt has another effect revision';
+  return null;
+}
+
+async function keepLocalReceipt(tx: Tx, pk: number, receipt: StoredReceipt, now: number): Promise<void> {
+  const inserted = await tx.run(INSERT_LOCAL, [pk, ...receiptParams(receipt), now]);
+  if (inserted.changes === 1) return;
+  const row = await tx.get(READ_LOCAL, [pk]);
+  const kept = row && receiptOf(row, 'local');
+  if (!kept || !sameReceipt(kept, receipt)) throw recordBroken('its local receipt differs from the downstream one');
+}
+
+export type RecordAnswer =
+  /** Finished: receipt, operation and outbox row in this transaction, or found finished. */
+  | { readonly kind: 'succeeded' }
+  /** There is no downstream receipt. */
+  | { readonly kind: 'no_receipt' }
+  /** The receipt found is not the one whose output was checked: check this one and come again. */
+  | { readonly kind: 'unchecked'; readonly receipt: StoredReceipt }
+  /** A verdict stands: the receipt is kept beside it, nothing else changes. */
+  | { readonly kind: 'settled' };
+
+export interface RecordTerms {
+  readonly statusRef: string;
+  readonly expected: ExpectedRequest;
+  /** The receipt whose output has been checked by the tool's rules, or null to find out what there is. */
+  readonly checked: Receipt | null;
+  /** Write the checked receipt as the downstream one, where the other side keeps its own elsewhere. */
+  readonly keepChecked: boolean;
+  /** Seconds since 1970. */
+  readonly now: number;
+}
+
+async function downstreamNow(
+  tx: Tx,
+  found: StoredReceipt | null,
+  record: OperationRecord,
+  terms: RecordTerms,
+): Promise<StoredReceipt | null> {
+  if (!terms.keepChecked || terms.checked === null) return found;
+  const { expected, now } = terms;
+  const bound = bindReceipt(terms.checked, expected.requestSha256, expected.contract.effect);
+  return keepDownstreamReceipt(tx, record.scope, bound, now);
+}
+
+/** Whether the kept receipt says what was checked; ids and times are the other side's and need no rule of the tool. */
+function isChecked(receipt: StoredReceipt, checked: Receipt | null): boolean {
+  return (
+    checked !== null &&
+    checked.resultJson === receipt.resultJson &&
+    checked.producerRevision === receipt.producerRevision &&
+    checked.resourceRevision === receipt.resourceRevision &&
+    checked.observedAt === receipt.observedAt
+  );
+}
+
+async function finish(
+  tx: Tx,
+  context: OperationsContext,
+  record: OperationRecord,
+  receipt: StoredReceipt,
+  now: number,
+): Promise<RecordAnswer> {
+  await keepLocalReceipt(tx, record.pk, receipt, now);
+  const moved = await tx.run(OPERATION_SUCCEEDED, [now, now, record.pk]);
+  if (moved.changes !== 1) throw recordBroken('the operation cannot be finished');
+  await tx.run(OUTBOX_DELIVERED, [now, record.pk]);
+  await context.onChange?.(tx, {
+    kind: 'succeeded',
+    tenant: record.scope.tenant,
+    statusRef: record.statusRef,
+  });
+  return { kind: 'succeeded' };
+}
+
+/**
+ * Writes down that an operation was carried out: both receipts, the operation and its outbox row change together or
+ * not at all. The stored row is checked against the request first. A receipt for a settled operation is kept, and the
+ * verdict stands. Throws OPERATION_RECORD_BROKEN where stored data does not fit.
+ */
+export async function record(tx: Tx, context: OperationsContext, terms: RecordTerms): Promise<RecordAnswer> {
+  const row = await tx.get(context.queries.whole, [terms.statusRef]);
+  if (!row) throw recordBroken('it is gone');
+  const { operation, outbox, downstream, local } = wholeOf(row);
+  requireEvidence(operation, terms.expected, context);
+  const receipt = await downstreamNow(tx, downstream, operation, terms);
+  if (receipt === null) return { kind: operation.verdict ? 'settled' : 'no_receipt' };
+  const finding = downstreamFinding(receipt, terms.expected);
+  if (finding !== null) throw recordBroken(finding);
+  if (operation.verdict) return keptLate(tx, context, operation, downstream === null);
+  readStoredJson(receipt.resultJson, 'the downstream result');
+  if (!isChecked(receipt, terms.checked)) return { kind: 'unchecked', receipt };
+  const isFinished = operation.state === 'succeeded' && outbox?.state === 'delivered' && local !== null;
+  if (isFinished && sameReceipt(local, receipt)) return { kind: 'succeeded' };
+  return finish(tx, context, operation, receipt, terms.now);
+}
+
+async function keptLate(
+  tx: Tx,
+  context: OperationsContext,
+  { scope, statusRef }: OperationRecord,
+  isNew: boolean,
+): Promise<RecordAnswer> {
+  if (isNew) await context.onChange?.(tx, { kind: 'receipt_kept', tenant: scope.tenant, statusRef });
+  return { kind: 'settled' };
+}

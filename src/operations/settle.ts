@@ -1,0 +1,101 @@
+import { codePointsWithin, fail, isBlank, requireText, requireUnixSeconds } from '../core/index.ts';
+import type { Tx } from '../store/index.ts';
+import { MAX_IDENTIFIER_CHARS, MAX_REASON_CHARS } from './bounds.ts';
+import type { OperationsContext } from './context.ts';
+import { refuseVerdict, type SettleRefusal } from './machine.ts';
+import type { OperationRecord, Principal, Verdict, VerdictKind } from './model.ts';
+import { INSERT_VERDICT } from './queries.ts';
+import { operationOf, outboxOf } from './rows.ts';
+
+function refusal(why: SettleRefusal) {
+  if (why === 'succeeded')
+    return fail('OPERATION_SUCCEEDED', 'The operation has its receipt: there is nothing to settle.');
+  if (why === 'settled') return fail('OPERATION_SETTLED', 'A verdict on this operation is already recorded.');
+  return fail('OPERATION_LEASE_RUNNING', 'A worker may be finishing the operation: wait until its lease is over.');
+}
+
+export function operationNotFound() {
+  return fail('OPERATION_NOT_FOUND', 'There is no such operation, or it is not yours.');
+}
+
+function requireVerdicts(context: OperationsContext): void {
+  if (!context.withVerdicts)
+    throw fail('VERDICTS_NOT_INSTALLED', 'This database holds operations alone: it has no place for verdicts.');
+}
+
+/**
+ * Records that an operation whose outcome was unknown did, or did not, happen. Final: no lease, delivery or status query
+ * follows, and the key is never used again. A receipt that turns up later is kept beside the verdict. Throws
+ * OPERATION_NOT_FOUND, OPERATION_SUCCEEDED, OPERATION_SETTLED, OPERATION_LEASE_RUNNING, VERDICTS_NOT_INSTALLED.
+ */
+export async function settle(
+  tx: Tx,
+  context: OperationsContext,
+  statusRef: string,
+  tenant: string,
+  verdict: Verdict,
+): Promise<void> {
+  requireVerdicts(context);
+  const row = await tx.get(context.queries.forLease, [statusRef]);
+  const record = row && operationOf(row);
+  if (!row || !record || record.scope.tenant !== tenant) throw operationNotFound();
+  const facts = {
+    state: record.state,
+    settled: record.verdict !== null,
+    leaseUntil: outboxOf(row)?.leaseUntil ?? null,
+  };
+  // The tool that answers holds the lease itself: only a person and a query have to wait for its end.
+  const leaseUntil = verdict.source === 'tool' ? null : facts.leaseUntil;
+  const why = refuseVerdict({ ...facts, leaseUntil }, verdict.decidedAt);
+  if (why) throw refusal(why);
+  const { verdict: kind, source, decidedBy, reason, decidedAt } = verdict;
+  await tx.run(INSERT_VERDICT, [record.pk, kind, source, decidedBy, reason, decidedAt]);
+  await context.onChange?.(tx, { kind: 'settled', tenant, statusRef });
+}
+
+/** What was found out about an operation, recorded where verdicts are installed; elsewhere it stays as it is. */
+export async function settleFound(
+  context: OperationsContext,
+  record: OperationRecord,
+  found: Omit<Verdict, 'decidedAt'>,
+  now: number,
+): Promise<void> {
+  if (!context.withVerdicts) return;
+  const verdict = { ...found, reason: boundedReason(found.reason), decidedAt: now };
+  await context.store.write('operations.settle', (tx) =>
+    settle(tx, context, record.statusRef, record.scope.tenant, verdict),
+  );
+}
+
+// A tool's words are not the user's mistake: too long is cut, blank is said plainly.
+function boundedReason(reason: string): string {
+  if (isBlank(reason)) return 'no reason was given';
+  return codePointsWithin(reason, MAX_REASON_CHARS) ? reason : Array.from(reason).slice(0, MAX_REASON_CHARS).join('');
+}
+
+export interface PersonVerdict {
+  readonly verdict: VerdictKind;
+  /** Why, in the person's words: 1 to 2,000 code points. */
+  readonly reason: string;
+  /** Seconds since 1970. */
+  readonly now: number;
+}
+
+/** A person's verdict on an operation of their tenant. */
+export async function settleByPerson(
+  context: OperationsContext,
+  person: Principal,
+  statusRef: string,
+  said: PersonVerdict,
+): Promise<void> {
+  if (said.verdict !== 'done' && said.verdict !== 'not_done')
+    throw fail('INVALID_VALUE', 'verdict must be done or not_done.');
+  const verdict: Verdict = {
+    verdict: said.verdict,
+    source: 'person',
+    decidedBy: requireText('the person', person.subject, MAX_IDENTIFIER_CHARS),
+    reason: requireText('reason', said.reason, MAX_REASON_CHARS),
+    decidedAt: requireUnixSeconds('now', said.now),
+  };
+  await context.store.write('operations.settle', (tx) => settle(tx, context, statusRef, person.tenant, verdict));
+}
