@@ -1,0 +1,109 @@
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before } from 'node:test';
+import { assert, check } from '../support/index.ts';
+import { ROOT } from '../structure/repository-files.ts';
+import { compile, entries, install, manifest, node, pack } from './package-under-test.ts';
+
+let home = '';
+let consumer = '';
+let installed = '';
+
+before(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-packed-')));
+  consumer = install(home, pack(home));
+  installed = join(consumer, 'node_modules', 'holdfast');
+});
+after(() => rmSync(home, { recursive: true, force: true }));
+
+function filesOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+check('the package holds the build, the command and the error pages, and no sources or tests', () => {
+  const names = filesOf(installed).map((path) => path.slice(installed.length + 1));
+  assert.ok(names.includes('LICENSE') && names.includes('bin/holdfast.js') && names.includes('dist/index.js'));
+  assert.deepEqual(
+    names.filter((name) => !/^(bin|dist|docs\/errors)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json)$/.test(name)),
+    [],
+  );
+  assert.deepEqual(
+    names.filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts')),
+    [],
+  );
+});
+
+check('every entry can be imported from plain JavaScript, and nothing else can', () => {
+  writeFileSync(
+    join(consumer, 'all.mjs'),
+    `for (const entry of ${JSON.stringify(entries)}) {
+      const names = Object.keys(await import(entry));
+      if (names.length === 0) throw new Error(entry + ' exports nothing');
+    }
+    const closed = await import('holdfast/dist/core/index.js').then(() => 'open', (error) => error.code);
+    console.log(closed);`,
+  );
+  assert.equal(node(consumer, 'all.mjs'), 'ERR_PACKAGE_PATH_NOT_EXPORTED\n');
+});
+
+check('a strict TypeScript program compiles against every entry, library declarations checked', () => {
+  symlinkSync(join(ROOT, 'node_modules', '@types'), join(consumer, 'node_modules', '@types'));
+  writeFileSync(
+    join(consumer, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: {
+        target: 'ES2024',
+        lib: ['ES2024', 'ESNext.Disposable'],
+        module: 'NodeNext',
+        types: ['node'],
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noUncheckedIndexedAccess: true,
+        skipLibCheck: false,
+        noEmit: true,
+      },
+      files: ['all.ts'],
+    }),
+  );
+  const imports = entries.map((entry, index) => `import * as entry${index} from '${entry}';\nvoid entry${index};`);
+  const program = `
+    import { HoldfastError, type ErrorCode } from 'holdfast';
+    const code: ErrorCode = 'STORE_BUSY';
+    export function isBusy(error: unknown): boolean {
+      return error instanceof HoldfastError && error.code === code && error.retryable;
+    }
+    // @ts-expect-error: a code that is not in the table is no code
+    export const wrong: ErrorCode = 'NO_SUCH_CODE';
+  `;
+  writeFileSync(join(consumer, 'all.ts'), [...imports, program].join('\n'));
+  compile(consumer, '-p', '.');
+  assert.ok(entries.length > 0);
+});
+
+check('declarations and code import only Node.js and what the package depends on', () => {
+  const allowed = new Set(Object.keys(manifest.dependencies));
+  const named = filesOf(join(installed, 'dist')).flatMap((path) => {
+    const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+    const names = [...text.matchAll(/(?:from|import)\s*\(?\s*["']([^"'.][^"']*)["']/g)].map(([, name = '']) => name);
+    return names.map((name) =>
+      name
+        .split('/')
+        .slice(0, name.startsWith('@') ? 2 : 1)
+        .join('/'),
+    );
+  });
+  assert.ok(named.includes('commander'), 'imports were found');
+  const strangers = new Set(named.filter((name) => !name.startsWith('node:') && !allowed.has(name)));
+  assert.deepEqual([...strangers], []);
+});
+
+check('the installed command runs: its version, a data folder, a look at it', () => {
+  const command = join(installed, 'bin', 'holdfast.js');
+  assert.equal(node(consumer, command, '--version'), `${manifest.version}\n`);
+  node(consumer, command, 'migrate');
+  const report = JSON.parse(node(consumer, command, 'doctor', '--json')) as { state: string };
+  assert.notEqual(report.state, 'fail');
+});
