@@ -8,7 +8,9 @@ export interface FileFacts {
   readonly mode: number;
   readonly uid: number;
   readonly modifiedMs: number;
-  /** Device and inode, to tell whether two names are one file. */
+  /** Names that this file has: more than one where it was hard-linked. */
+  readonly links: number;
+  /** Device and inode, in decimal with a colon between, to tell whether two names are one file. Both may pass 2^53. */
   readonly identity: string;
 }
 
@@ -28,6 +30,8 @@ export interface FileSystem {
   truncate(fd: number, size: number): void;
   factsOf(fd: number): FileFacts;
   lstat(path: string): FileFacts;
+  /** Where a symbolic link points, as it is written there. */
+  readlink(path: string): string;
   rename(from: string, to: string): void;
   unlink(path: string): void;
   rmdir(path: string): void;
@@ -37,10 +41,17 @@ export interface FileSystem {
   readdir(path: string): string[];
 }
 
-function factsOf(stats: fs.Stats): FileFacts {
+function factsOf(stats: fs.BigIntStats): FileFacts {
   const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'symlink' : 'other';
-  const { size, uid, mtimeMs, dev, ino } = stats;
-  return { kind, size, mode: stats.mode & 0o7777, uid, modifiedMs: mtimeMs, identity: `${dev}:${ino}` };
+  return {
+    kind,
+    size: Number(stats.size),
+    mode: Number(stats.mode) & 0o7777,
+    uid: Number(stats.uid),
+    modifiedMs: Number(stats.mtimeNs) / 1e6,
+    links: Number(stats.nlink),
+    identity: `${stats.dev}:${stats.ino}`,
+  };
 }
 
 /** The real thing. */
@@ -52,8 +63,9 @@ export const nodeFileSystem: FileSystem = {
   fsync: (fd) => fs.fsyncSync(fd),
   fdatasync: (fd) => fs.fdatasyncSync(fd),
   truncate: (fd, size) => fs.ftruncateSync(fd, size),
-  factsOf: (fd) => factsOf(fs.fstatSync(fd)),
-  lstat: (path) => factsOf(fs.lstatSync(path)),
+  factsOf: (fd) => factsOf(fs.fstatSync(fd, { bigint: true })),
+  lstat: (path) => factsOf(fs.lstatSync(path, { bigint: true })),
+  readlink: (path) => fs.readlinkSync(path),
   rename: (from, to) => fs.renameSync(from, to),
   unlink: (path) => fs.unlinkSync(path),
   rmdir: (path) => fs.rmdirSync(path),

@@ -13,7 +13,7 @@ import { checkClaim, checkObservation, checkOutcome, invalid } from './validity.
 
 type Doc = { readonly [key: string]: JsonValue };
 
-/** Names of a document's keys beside the names in memory: one table per document, read in both directions. */
+/** Names of a document's keys beside the names in memory. */
 const REF = {
   kind: 'kind',
   role: 'role',
@@ -70,25 +70,82 @@ const OBSERVATION = {
 
 type Names = Readonly<Record<string, string>>;
 
-/** The document of a record: exactly its own keys, all of them, always. */
+/**
+ * The document of a record: exactly its own keys, all of them, always, and in the order of canonical JSON, so that
+ * `JSON.stringify` of it is canonical (records hold only well-formed texts, flags and safe integers).
+ */
 export function recordDocument(entry: EffectRecord): Doc {
-  switch (entry.type) {
-    case 'claim':
-      return {
-        ...rename(entry.record, CLAIM),
-        operation: rename(entry.record.operation, ACTION),
-        impact_scope: entry.record.impactScope.map(refDocument),
-        dependencies: entry.record.dependencies.map(refDocument),
-        obligations: entry.record.obligations.map((one) => ({
-          ...rename(one, CONDITION),
-          target: refDocument(one.target),
-        })),
-      };
-    case 'outcome':
-      return { ...rename(entry.record, OUTCOME), facts: rename(entry.record.facts, FACTS) };
-    case 'observation':
-      return { ...rename(entry.record, OBSERVATION), resource: refDocument(entry.record.resource) };
-  }
+  if (entry.type === 'claim') return claimDocument(entry.record);
+  return entry.type === 'outcome' ? outcomeDocument(entry.record) : observationDocument(entry.record);
+}
+
+function claimDocument(claim: EffectClaim): Doc {
+  const { tool, action, inputSha256, requestId } = claim.operation;
+  return {
+    action_id: claim.actionId,
+    dependencies: claim.dependencies.map(refDocument),
+    effect_id: claim.effectId,
+    external: claim.external,
+    impact_scope: claim.impactScope.map(refDocument),
+    obligations: claim.obligations.map((one) => ({
+      expected: one.expected,
+      predicate: one.predicate,
+      target: refDocument(one.target),
+    })),
+    operation: { action, input_sha256: inputSha256, request_id: requestId, tool },
+    parent_run_id: claim.parentRunId,
+    run_id: claim.runId,
+    sequence: claim.sequence,
+  };
+}
+
+function outcomeDocument(outcome: EffectOutcome): Doc {
+  const facts = outcome.facts;
+  return {
+    cleanup: outcome.cleanup,
+    effect_id: outcome.effectId,
+    execution: outcome.execution,
+    execution_id: outcome.executionId,
+    facts: {
+      exit_code: facts.exitCode,
+      external: facts.external,
+      failure_kind: facts.failureKind,
+      job_state: facts.jobState,
+      mutation_attempted: facts.mutationAttempted,
+      output_truncated: facts.outputTruncated,
+      remote_acknowledged: facts.remoteAcknowledged,
+      timed_out: facts.timedOut,
+    },
+    impact: outcome.impact,
+    replayed: outcome.replayed,
+    sequence: outcome.sequence,
+  };
+}
+
+function observationDocument(seen: EffectObservation): Doc {
+  return {
+    content_sha256: seen.contentSha256,
+    coverage: seen.coverage,
+    evidence_event_id: seen.evidenceEventId,
+    exists: seen.exists,
+    mechanism: seen.mechanism,
+    observation_id: seen.observationId,
+    resource: refDocument(seen.resource),
+    sequence: seen.sequence,
+    source_action_id: seen.sourceActionId,
+    source_execution_id: seen.sourceExecutionId,
+  };
+}
+
+/** The document of a reference, as claims, observations and assessments carry it. */
+export function refDocument(ref: ResourceRef): Doc {
+  return {
+    incarnation: ref.incarnation,
+    kind: ref.kind,
+    location: [...ref.location],
+    role: ref.role,
+    snapshot_sha256: ref.snapshotSha256,
+  };
 }
 
 /**
@@ -123,11 +180,6 @@ export function readObservation(document: unknown): EffectObservation {
   return checkObservation({ ...raw, resource: readRef(raw.resource) });
 }
 
-/** The document of a reference, as claims, observations and assessments carry it. */
-export function refDocument(ref: ResourceRef): Doc {
-  return { ...rename(ref, REF), location: [...ref.location] };
-}
-
 function readRef(document: unknown): ResourceRef {
   return exact<ResourceRef>(document, REF);
 }
@@ -135,11 +187,6 @@ function readRef(document: unknown): ResourceRef {
 function readCondition(document: unknown): Postcondition {
   const raw = exact<Postcondition>(document, CONDITION);
   return { ...raw, target: readRef(raw.target) };
-}
-
-function rename(value: object, names: Names): Record<string, JsonValue> {
-  const from = value as Readonly<Record<string, JsonValue>>;
-  return Object.fromEntries(Object.entries(names).map(([key, name]) => [key, from[name] as JsonValue]));
 }
 
 /** An object with exactly these keys, under its names in memory. Its values are checked by the caller. */

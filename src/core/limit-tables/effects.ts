@@ -34,7 +34,7 @@ export const effectsLimits = {
   effectLockWaitMs: { max: 5000, unit: 'ms', why: 'How long a write waits for another process to leave the journal.' },
   effectPage: { max: 200, unit: 'items', why: 'One page of a list of effects.' },
   effectReadBackBytes: {
-    max: 256 * MIB,
+    max: 64 * MIB,
     unit: 'bytes',
     why: 'What is read of one file for its digest; a larger one is seen in part.',
   },

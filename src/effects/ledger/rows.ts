@@ -1,4 +1,4 @@
-import { canonicalJson, fail, type JsonValue } from '../../core/index.ts';
+import { fail } from '../../core/index.ts';
 import type { Row } from '../../store/index.ts';
 import { readRecord, recordDocument } from '../codec.ts';
 import type { EffectRecord } from '../model.ts';
@@ -10,11 +10,11 @@ const COLUMNS = {
   observation: ['sequence', 'observation_id'],
 } as const;
 
-/** The record's document without what its columns hold, as canonical JSON. */
+/** The record's document without what its columns hold, as canonical JSON: keys without a value are not written. */
 export function bodyOf(entry: EffectRecord): string {
-  const kept = { ...recordDocument(entry) } as Record<string, JsonValue>;
-  for (const key of COLUMNS[entry.type]) delete kept[key];
-  return canonicalJson(kept);
+  const hidden = { sequence: undefined, effect_id: undefined, observation_id: undefined };
+  const columns = entry.type === 'outcome' ? { ...hidden, execution: undefined, impact: undefined } : hidden;
+  return JSON.stringify({ ...recordDocument(entry), ...columns });
 }
 
 /** The record of a row, read as strictly as when it was made. Throws `EFFECT_LEDGER_DAMAGED`. */
