@@ -1,7 +1,16 @@
 export { assess, assessAll, assessAtCompletion, unresolvedImpact } from './assess.ts';
 export { readRecord, recordDocument, refDocument } from './codec.ts';
+export {
+  type Filesystem,
+  type FilesystemOptions,
+  openFilesystem,
+} from './filesystem/filesystem.ts';
+export type { FileReading } from './filesystem/read-back.ts';
+export type { FilesystemIdentity, FilesystemRoot, SealOptions } from './filesystem/roots.ts';
+export { type ControlPlaces, effectsDir, hasSensitiveName } from './filesystem/sensitive.ts';
 export { freshness } from './freshness.ts';
 export { type EffectHistory, historyOf } from './history.ts';
+export { type Journal, type JournalOptions, loadJournal, openJournal } from './journal/journal.ts';
 export {
   claim,
   type LedgerClaimInput,
@@ -43,3 +52,19 @@ export type {
 export { overlaps, sameLocation, touches } from './overlap.ts';
 export type { EffectLog } from './port.ts';
 export { decide, type Decision, verifyingMechanism } from './predicates.ts';
+export {
+  type BackgroundJob,
+  backgroundJobResource,
+  type BrowserSession,
+  browserSessionResource,
+  type ExternalThing,
+  externalResource,
+  type OwnedRecord,
+  ownedResource,
+  type ProcessIdentity,
+  type ProcessLaunch,
+  processLaunchResource,
+  processResource,
+  type Resource,
+  resourceRef,
+} from './resources.ts';

@@ -31,7 +31,10 @@ export function exactResource(
 /** The reference to an exact resource in a role, such as `destination`. Throws `RESOURCE_INVALID`. */
 export function resourceRef(resource: Resource, role: string): ResourceRef {
   if (typeof resource !== 'object' || resource === null || !made.has(resource))
-    throw fail('RESOURCE_INVALID', 'A reference is made of an exactly identified resource, not of a text or an object.');
+    throw fail(
+      'RESOURCE_INVALID',
+      'A reference is made of an exactly identified resource, not of a text or an object.',
+    );
   const ref = Object.freeze({ ...resource, role });
   try {
     checkRef(ref);

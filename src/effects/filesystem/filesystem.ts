@@ -70,9 +70,7 @@ function exactFile(files: FileSystem, root: FilesystemRoot, path: string, allowM
   const identity = identityOf(factsAt(files, path));
   if (!identity && !allowMissing) throw fail('RESOURCE_NOT_FOUND', 'The path names nothing that is there.');
   const chain = digestJson(ancestors.map((one) => [one.path, one.identity.device, one.identity.inode]));
-  const incarnation = identity
-    ? `${identity.kind}:${identity.device}:${identity.inode}:${chain}`
-    : `absent:${chain}`;
+  const incarnation = identity ? `${identity.kind}:${identity.device}:${identity.inode}:${chain}` : `absent:${chain}`;
   const { device, inode } = root.identity;
   const parts = [root.scope, root.owner, root.path, String(device), String(inode), path];
   return exactResource('filesystem', parts, incarnation, documentOf(root, path, identity, ancestors));

@@ -27,7 +27,8 @@ export interface SealOptions {
 
 export function sealRoot(files: FileSystem, path: string, options: SealOptions): FilesystemRoot {
   const { scope = 'workspace', owner = '' } = options;
-  if (!FILESYSTEM_SCOPES.includes(scope)) throw fail('RESOURCE_INVALID', 'The scope of a root is not one of its words.');
+  if (!FILESYSTEM_SCOPES.includes(scope))
+    throw fail('RESOURCE_INVALID', 'The scope of a root is not one of its words.');
   if (scope === 'private' && isBlank(owner)) throw fail('RESOURCE_INVALID', 'A private root names its owner.');
   const text = requirePathText(path);
   if (!text.startsWith('/')) throw fail('RESOURCE_INVALID', 'A root is named by an absolute path.');
@@ -49,7 +50,8 @@ export function requireUnchangedRoot(files: FileSystem, root: FilesystemRoot): v
 /** Undefined when nothing is there. Throws for what is neither a regular file nor a folder. */
 export function identityOf(facts: FileFacts | undefined): FilesystemIdentity | undefined {
   if (!facts) return undefined;
-  if (facts.kind === 'symlink') throw fail('RESOURCE_CHANGED', 'A link appeared on the way while the path was resolved.');
+  if (facts.kind === 'symlink')
+    throw fail('RESOURCE_CHANGED', 'A link appeared on the way while the path was resolved.');
   if (facts.kind === 'other')
     throw fail('RESOURCE_NOT_FOUND', 'The path names something that is neither a regular file nor a folder.');
   const [device = '', inode = ''] = facts.identity.split(':');

@@ -42,7 +42,8 @@ export function refuseSensitive(files: FileSystem, path: string, places: Control
   if (isControlPlace(files, path, places)) throw sensitive('the runtime itself uses it');
   const facts = factsAt(files, path);
   if (facts?.kind === 'file' && facts.links > 1) throw sensitive('the file has more than one name');
-  if (facts && identitiesOfStore(files, places).has(facts.identity)) throw sensitive('it is a part of the effect store');
+  if (facts && identitiesOfStore(files, places).has(facts.identity))
+    throw sensitive('it is a part of the effect store');
 }
 
 function isControlPlace(files: FileSystem, path: string, places: ControlPlaces): boolean {

@@ -27,7 +27,7 @@ import { bodyOf, recordOf } from './rows.ts';
 
 /** Whose log: a tenant's root run. Records of another tenant are never seen, not even as a conflict. */
 export interface LedgerRun {
-  readonly tenant: string;
+  readonly tenantId: string;
   readonly runId: string;
 }
 
@@ -43,7 +43,7 @@ export interface LedgerClaimInput extends ClaimInput {
 export async function claim(tx: Tx, run: LedgerRun, input: LedgerClaimInput): Promise<EffectClaim> {
   const made = makeClaim(input, checkRunId(run.runId), 0);
   const body = bodyOf({ type: 'claim', record: made });
-  const params = [run.tenant, run.runId, made.effectId, input.operationId ?? null, body, LIMITS.effectRecordsPerRun];
+  const params = [run.tenantId, run.runId, made.effectId, input.operationId ?? null, body, LIMITS.effectRecordsPerRun];
   const sequence = await insert(tx, INSERT_CLAIM, params);
   if (sequence === null) throw await refusedClaim(tx, run, made);
   return { ...made, sequence };
@@ -57,10 +57,10 @@ export async function recordOutcome(tx: Tx, run: LedgerRun, input: OutcomeInput)
   const made = makeOutcome(input, 0);
   const body = bodyOf({ type: 'outcome', record: made });
   const most = LIMITS.effectRecordsPerRun;
-  const params = [run.tenant, run.runId, made.effectId, made.execution, made.impact, body, most];
+  const params = [run.tenantId, run.runId, made.effectId, made.execution, made.impact, body, most];
   const sequence = await insert(tx, INSERT_OUTCOME, params);
   if (sequence !== null) return { ...made, sequence };
-  const state = await tx.get(CLAIM_STATE, [run.tenant, run.runId, made.effectId]);
+  const state = await tx.get(CLAIM_STATE, [run.tenantId, run.runId, made.effectId]);
   if (!state) throw fail('EFFECT_NOT_FOUND', 'The run has no claim with this effect id.');
   if (state['settled'] === 0) throw full();
   return null;
@@ -74,10 +74,10 @@ export async function recordObservation(
 ): Promise<EffectObservation | null> {
   const made = makeObservation(input, 0);
   const body = bodyOf({ type: 'observation', record: made });
-  const params = [run.tenant, checkRunId(run.runId), made.observationId, body, LIMITS.effectRecordsPerRun];
+  const params = [run.tenantId, checkRunId(run.runId), made.observationId, body, LIMITS.effectRecordsPerRun];
   const sequence = await insert(tx, INSERT_OBSERVATION, params);
   if (sequence !== null) return { ...made, sequence };
-  if (await tx.get(OBSERVATION_IS_THERE, [run.tenant, run.runId, made.observationId])) return null;
+  if (await tx.get(OBSERVATION_IS_THERE, [run.tenantId, run.runId, made.observationId])) return null;
   throw full();
 }
 
@@ -87,21 +87,21 @@ export async function recordObservation(
  */
 export async function settleOperation(
   tx: Tx,
-  of: { readonly tenant: string; readonly operationId: string },
+  of: { readonly tenantId: string; readonly operationId: string },
   outcome: Omit<OutcomeInput, 'effectId'>,
 ): Promise<number> {
   const open = await tx.all<{ run_id: string; effect_id: string }>(OPEN_CLAIMS_OF_OPERATION, [
-    of.tenant,
+    of.tenantId,
     of.operationId,
   ]);
   for (const row of open)
-    await recordOutcome(tx, { tenant: of.tenant, runId: row.run_id }, { ...outcome, effectId: row.effect_id });
+    await recordOutcome(tx, { tenantId: of.tenantId, runId: row.run_id }, { ...outcome, effectId: row.effect_id });
   return open.length;
 }
 
 /** See `EffectLog.recoverInterrupted`; claims attached to an operation stay pending. */
 export async function recoverInterrupted(tx: Tx, run: LedgerRun): Promise<readonly EffectOutcome[]> {
-  const open = await tx.all<{ effect_id: string }>(INTERRUPTED_CLAIMS, [run.tenant, checkRunId(run.runId)]);
+  const open = await tx.all<{ effect_id: string }>(INTERRUPTED_CLAIMS, [run.tenantId, checkRunId(run.runId)]);
   const written: EffectOutcome[] = [];
   for (const row of open) {
     const outcome = await recordOutcome(tx, run, interruption(row.effect_id));
@@ -112,7 +112,7 @@ export async function recoverInterrupted(tx: Tx, run: LedgerRun): Promise<readon
 
 /** The records of a run, checked against each other. Throws `EFFECT_LEDGER_DAMAGED`. */
 export async function readLog(tx: ReadTx, run: LedgerRun): Promise<LogState> {
-  const rows = await tx.all(RECORDS_OF_RUN, [run.tenant, checkRunId(run.runId), 2 * LIMITS.effectRecordsPerRun]);
+  const rows = await tx.all(RECORDS_OF_RUN, [run.tenantId, checkRunId(run.runId), 2 * LIMITS.effectRecordsPerRun]);
   const state = new LogState();
   for (const row of rows) addRead(state, recordOf(row));
   return state;
@@ -143,7 +143,7 @@ async function insert(tx: Tx, text: string, params: readonly SqlValue[]): Promis
 }
 
 async function refusedClaim(tx: Tx, run: LedgerRun, made: EffectClaim): Promise<Error> {
-  if (await tx.get(CLAIM_STATE, [run.tenant, run.runId, made.effectId]))
+  if (await tx.get(CLAIM_STATE, [run.tenantId, run.runId, made.effectId]))
     return fail('EFFECT_CONFLICT', 'The run already has a claim with this effect id.');
   return full();
 }

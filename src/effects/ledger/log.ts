@@ -21,7 +21,7 @@ import { claim, readLog, recordObservation, recordOutcome, recoverInterrupted, t
 
 /** The ledger's home of one run's log, for whoever uses effects alone: each record is a commit of its own. */
 export function openLedgerLog(store: Store, run: LedgerRun): EffectLog {
-  return new LedgerLog(store, { tenant: run.tenant, runId: checkRunId(run.runId) });
+  return new LedgerLog(store, { tenantId: run.tenantId, runId: checkRunId(run.runId) });
 }
 
 class LedgerLog implements EffectLog {

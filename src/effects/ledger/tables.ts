@@ -6,7 +6,7 @@ import type { ContextSchema } from '../../store/index.ts';
  */
 const RECORDS = `
 CREATE TABLE effect_records (
-  tenant TEXT NOT NULL CHECK (tenant <> ''),
+  tenant_id TEXT NOT NULL CHECK (tenant_id <> ''),
   run_id TEXT NOT NULL CHECK (length(run_id) = 32 AND run_id NOT GLOB '*[^0-9a-f]*'),
   sequence INTEGER NOT NULL CHECK (sequence >= 1),
   type TEXT NOT NULL CHECK (type IN ('claim', 'outcome', 'observation')),
@@ -23,14 +23,14 @@ CREATE TABLE effect_records (
   CHECK ((impact = 'none') = (execution = 'not_executed'))
 ) STRICT;
 
-CREATE UNIQUE INDEX effect_records_order ON effect_records (tenant, run_id, sequence);
-CREATE UNIQUE INDEX effect_claims ON effect_records (tenant, run_id, effect_id) WHERE type = 'claim';
-CREATE UNIQUE INDEX effect_settled ON effect_records (tenant, run_id, effect_id)
+CREATE UNIQUE INDEX effect_records_order ON effect_records (tenant_id, run_id, sequence);
+CREATE UNIQUE INDEX effect_claims ON effect_records (tenant_id, run_id, effect_id) WHERE type = 'claim';
+CREATE UNIQUE INDEX effect_settled ON effect_records (tenant_id, run_id, effect_id)
   WHERE type = 'outcome' AND execution <> 'running';
-CREATE INDEX effect_running ON effect_records (tenant, run_id, effect_id)
+CREATE INDEX effect_running ON effect_records (tenant_id, run_id, effect_id)
   WHERE type = 'outcome' AND execution = 'running';
-CREATE UNIQUE INDEX effect_observations ON effect_records (tenant, run_id, observation_id) WHERE type = 'observation';
-CREATE INDEX effect_operations ON effect_records (tenant, operation_id)
+CREATE UNIQUE INDEX effect_observations ON effect_records (tenant_id, run_id, observation_id) WHERE type = 'observation';
+CREATE INDEX effect_operations ON effect_records (tenant_id, operation_id)
   WHERE type = 'claim' AND operation_id IS NOT NULL;
 
 CREATE TRIGGER effect_records_never_change BEFORE UPDATE ON effect_records
