@@ -49,8 +49,8 @@ export function fileHome(t: TestContext, folder: string): Home & { readonly path
   };
   const files: FileSystem = {
     ...nodeFileSystem,
-    fsync: count(nodeFileSystem.fsync),
-    fdatasync: count(nodeFileSystem.fdatasync),
+    fsync: count((fd) => nodeFileSystem.fsync(fd)),
+    fdatasync: count((fd) => nodeFileSystem.fdatasync(fd)),
     write(fd, bytes, position) {
       if (broken) throw Object.assign(new Error('disk full'), { code: 'ENOSPC', syscall: 'write' });
       return nodeFileSystem.write(fd, bytes, position);
