@@ -4,6 +4,7 @@ import { coreErrorCodes } from './error-codes/core.ts';
 import { effectsErrorCodes } from './error-codes/effects.ts';
 import type { ErrorCodeEntry } from './error-codes/entry.ts';
 import { operationsErrorCodes } from './error-codes/operations.ts';
+import { modelsErrorCodes } from './error-codes/models.ts';
 import { storeErrorCodes } from './error-codes/store.ts';
 import { toolsErrorCodes } from './error-codes/tools.ts';
 
@@ -18,6 +19,7 @@ export const ERROR_TABLE = {
   ...operationsErrorCodes,
   ...effectsErrorCodes,
   ...toolsErrorCodes,
+  ...modelsErrorCodes,
   ...archiveErrorCodes,
 } as const satisfies Record<string, ErrorCodeEntry>;
 

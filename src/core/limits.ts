@@ -4,6 +4,7 @@ import { coreLimits } from './limit-tables/core.ts';
 import { effectsLimits } from './limit-tables/effects.ts';
 import type { Limit } from './limit-tables/limit.ts';
 import { storeLimits } from './limit-tables/store.ts';
+import { modelsLimits } from './limit-tables/models.ts';
 import { toolsLimits } from './limit-tables/tools.ts';
 
 /** Every bound of Holdfast with its unit and its reason. The rows live in `limit-tables/`, one file a room. */
@@ -14,6 +15,7 @@ export const LIMIT_TABLE = {
   ...effectsLimits,
   ...storeLimits,
   ...toolsLimits,
+  ...modelsLimits,
 } as const satisfies Record<string, Limit>;
 
 export type LimitName = keyof typeof LIMIT_TABLE;

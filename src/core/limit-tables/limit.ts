@@ -7,6 +7,7 @@ export type LimitUnit =
   | 'members'
   | 'values'
   | 'digits'
+  | 'code units'
   | 'steps'
   | 'ms'
   | 'times'

@@ -1,0 +1,178 @@
+import type { HoldfastError } from '../../src/core/index.ts';
+import { functionModel, type FunctionReply, type Model, type ModelEvent, readTurn } from '../../src/models/index.ts';
+import { assert, check } from '../support/index.ts';
+
+const request = (signal = new AbortController().signal) => ({
+  messages: [{ role: 'user', text: 'go' } as const],
+  tools: [],
+  signal,
+});
+const FINISH = { type: 'finish', reason: 'stop', usage: { inputTokens: 1, outputTokens: 2 } } as const;
+const streaming = (...events: unknown[]): Model => ({
+  id: 'streaming',
+  async *turn() {
+    yield* events as ModelEvent[];
+  },
+});
+const call = (callId: unknown, argumentsText = '{}', toolName: unknown = 't') => ({
+  type: 'call',
+  call: { callId, toolName, argumentsText },
+});
+
+async function codeOf(model: Model, signal?: AbortSignal): Promise<string> {
+  try {
+    await readTurn(model, request(signal));
+  } catch (error) {
+    const { code, details } = error as HoldfastError;
+    return details?.['limit'] === undefined ? code : `${code} ${details['limit']}`;
+  }
+  return 'read';
+}
+
+check('a turn is read whole, in order, with its raw arguments, and shown as it comes', async () => {
+  const seen: string[] = [];
+  const model = streaming(
+    { type: 'text', text: 'a' },
+    { type: 'text', text: 'b' },
+    call('1', '{"n": 1.0, broken'),
+    FINISH,
+  );
+  const reply = await readTurn(model, request(), { onEvent: (event) => seen.push(event.type) });
+  assert.deepEqual(reply, {
+    text: 'ab',
+    reasoning: [],
+    calls: [{ callId: '1', toolName: 't', argumentsText: '{"n": 1.0, broken' }],
+    finishReason: 'stop',
+    usage: { inputTokens: 1, outputTokens: 2 },
+  });
+  assert.deepEqual(seen, ['text', 'text', 'call', 'finish']);
+});
+
+check('calls are counted before they are kept: 128 pass, 129 and five hundred do not', async () => {
+  const calls = (count: number) => Array.from({ length: count }, (_, i) => call(`c${i}`));
+  assert.equal(await codeOf(streaming(...calls(128), FINISH)), 'read');
+  assert.equal(await codeOf(streaming(...calls(129), FINISH)), 'MODEL_REPLY_TOO_LARGE modelCallsInReply');
+  assert.equal(await codeOf(streaming(...calls(500), FINISH)), 'MODEL_REPLY_TOO_LARGE modelCallsInReply');
+});
+
+check('arguments of a mebibyte pass on to be refused by the tool, more of them or 10 MB do not', async () => {
+  const mebibyte = 'x'.repeat(1_048_576);
+  assert.equal(await codeOf(streaming(call('1', mebibyte), FINISH)), 'read');
+  assert.equal(
+    await codeOf(streaming(call('1', `${mebibyte}x`), FINISH)),
+    'MODEL_REPLY_TOO_LARGE modelArgumentsCodeUnits',
+  );
+  const several = [1, 2, 3, 4, 5].map((id) => call(String(id), mebibyte));
+  assert.equal(await codeOf(streaming(...several, FINISH)), 'MODEL_REPLY_TOO_LARGE modelReplyCodeUnits');
+  const deltas = Array.from({ length: 10 }, () => ({ type: 'arguments_delta', length: 1_000_000 }));
+  assert.equal(await codeOf(streaming(...deltas, FINISH)), 'MODEL_REPLY_TOO_LARGE modelReplyCodeUnits');
+  const text = Array.from({ length: 5 }, () => ({ type: 'text', text: mebibyte }));
+  assert.equal(await codeOf(streaming(...text, FINISH)), 'MODEL_REPLY_TOO_LARGE modelReplyCodeUnits');
+});
+
+check('an endless stream of empty events is ended', async () => {
+  const endless: Model = {
+    id: 'endless',
+    async *turn() {
+      while (true) yield { type: 'text', text: '' };
+    },
+  };
+  assert.equal(await codeOf(endless), 'MODEL_REPLY_TOO_LARGE modelEventsInReply');
+});
+
+check('a reply without end, after its end, or with unusable calls is invalid', async () => {
+  for (const events of [
+    [],
+    [{ type: 'text', text: 'x' }],
+    [FINISH, FINISH],
+    [FINISH, call('late')],
+    [call('same'), call('same'), FINISH],
+    [call(''), FINISH],
+    [call(7), FINISH],
+    [call('a\0b'), FINISH],
+    [call('x'.repeat(256)), FINISH],
+    [call('1', '{}', ' '), FINISH],
+    [call('1', '{}', 'x'.repeat(129)), FINISH],
+  ])
+    assert.equal(await codeOf(streaming(...events)), 'MODEL_REPLY_INVALID', JSON.stringify(events));
+  assert.equal(await codeOf(streaming(call('x'.repeat(255), '{}', 'x'.repeat(128)), FINISH)), 'read');
+});
+
+check('metadata is bounded and must be JSON', async () => {
+  const withMetadata = (providerMetadata: unknown) =>
+    streaming({ type: 'call', call: { callId: '1', toolName: 't', argumentsText: '', providerMetadata } }, FINISH);
+  assert.equal(await codeOf(withMetadata({ p: { signature: 'x'.repeat(60_000) } })), 'read');
+  assert.equal(
+    await codeOf(withMetadata({ p: { signature: 'x'.repeat(66_000) } })),
+    'MODEL_REPLY_TOO_LARGE modelMetadataBytes',
+  );
+  assert.equal(await codeOf(withMetadata({ p: 1n })), 'MODEL_REPLY_INVALID');
+});
+
+check('a model that never answers is stopped by the signal and by the time-out, and told so', async () => {
+  const hang = (): { readonly model: Model; readonly signal: () => AbortSignal | undefined } => {
+    let seen: AbortSignal | undefined;
+    return {
+      model: {
+        id: 'hang',
+        async *turn({ signal }) {
+          seen = signal;
+          yield { type: 'text', text: 'first' };
+          await new Promise(() => undefined);
+        },
+      },
+      signal: () => seen,
+    };
+  };
+  const stopped = hang();
+  const controller = new AbortController();
+  const ended = codeOf(stopped.model, controller.signal);
+  await new Promise(setImmediate);
+  controller.abort();
+  assert.equal(await ended, 'MODEL_STOPPED');
+  assert.equal(stopped.signal()?.aborted, true);
+  await assert.rejects(readTurn(hang().model, request(), { timeoutMs: 5 }), { code: 'MODEL_STOPPED' });
+  assert.equal(
+    await codeOf(
+      functionModel(() => 'never asked'),
+      AbortSignal.abort(),
+    ),
+    'MODEL_STOPPED',
+  );
+});
+
+check('a model that throws fails with its error as cause, and our own errors pass', async () => {
+  const broken = new Error('with a key in it');
+  await assert.rejects(
+    readTurn(
+      functionModel(() => Promise.reject(broken)),
+      request(),
+    ),
+    (error: HoldfastError) => error.code === 'MODEL_FAILED' && error.cause === broken && !/key/.test(error.message),
+  );
+  assert.equal(await codeOf(functionModel(() => null as unknown as FunctionReply)), 'MODEL_REPLY_INVALID');
+});
+
+check('a function plays a model: text, calls with ids of their own or by their place, objects as JSON', async () => {
+  assert.deepEqual(
+    (
+      await readTurn(
+        functionModel(() => 'hello'),
+        request(),
+      )
+    ).text,
+    'hello',
+  );
+  const model = functionModel(async ({ messages }) => ({
+    calls: [
+      { toolName: 'a', arguments: { n: messages.length } },
+      { callId: 'own', toolName: 'b', arguments: '{broken' },
+    ],
+  }));
+  const reply = await readTurn(model, request());
+  assert.equal(reply.finishReason, 'tool_calls');
+  assert.deepEqual(reply.calls, [
+    { callId: 'call_1_0', toolName: 'a', argumentsText: '{"n":1}' },
+    { callId: 'own', toolName: 'b', argumentsText: '{broken' },
+  ]);
+});
