@@ -36,7 +36,9 @@ function askedFor(argv: readonly string[]): string | undefined {
 async function load(command: Command, entry: CommandEntry, context: CommandContext): Promise<void> {
   const { define } = await entry.load();
   define(command, context);
-  for (const leaf of [command, ...command.commands]) {
+  // A group of commands takes none of them itself, or it would take them from the command that it leads to.
+  const leaves = command.commands.length > 0 ? command.commands : [command];
+  for (const leaf of leaves) {
     leaf.addOption(new Option('--json', 'Answer with one JSON document'));
     leaf.addOption(new Option('--data-dir <folder>', 'The data folder (else HOLDFAST_DATA_DIR, else .holdfast)'));
     quiet(leaf, context);

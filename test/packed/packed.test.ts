@@ -87,7 +87,9 @@ check('declarations and code import only Node.js and what the package depends on
   const allowed = new Set(Object.keys(manifest.dependencies));
   const named = filesOf(join(installed, 'dist')).flatMap((path) => {
     const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
-    const names = [...text.matchAll(/(?:from|import)\s*\(?\s*["']([^"'.][^"']*)["']/g)].map(([, name = '']) => name);
+    const names = [...text.matchAll(/(?:\bfrom\s|\bimport\s|\bimport\()["']([^"'.][^"']*)["']/g)].map(
+      ([, name = '']) => name,
+    );
     return names.map((name) =>
       name
         .split('/')
