@@ -6,6 +6,8 @@ export function buildJson(text: string): JsonValue {
   return new JsonBuild(text).value();
 }
 
+// The first push reserves this many slots; a copy of a short array holds only its items.
+const SPARE_SLOTS = 17;
 const NUMBER_END = /[^-+.0-9eE]|$/g;
 const FLOAT = /[.eE]/;
 
@@ -37,7 +39,7 @@ class JsonBuild {
     const items: JsonValue[] = [];
     this.at += 1;
     while (!this.ends(']')) items.push(this.value());
-    return items;
+    return items.length <= SPARE_SLOTS ? items.slice() : items;
   }
 
   private object(): JsonObject {

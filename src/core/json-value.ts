@@ -1,3 +1,4 @@
+import { badNumber } from './json-errors.ts';
 import { spellFloat } from './number-spelling.ts';
 
 /**
@@ -7,13 +8,15 @@ import { spellFloat } from './number-spelling.ts';
 export class JsonNumber {
   /** The value as a JS number. */
   readonly value: number;
-  /** The canonical spelling: `1.0`, `1e+16`, `-0.0`. */
-  readonly text: string;
-
-  /** `value` must be finite. */
+  /** A value that is not finite is refused (`JSON_NUMBER`). */
   constructor(value: number) {
+    if (!Number.isFinite(value)) throw badNumber('not_finite');
     this.value = value;
-    this.text = spellFloat(value);
+  }
+
+  /** The canonical spelling: `1.0`, `1e+16`, `-0.0`. */
+  get text(): string {
+    return spellFloat(this.value);
   }
 
   valueOf(): number {

@@ -175,6 +175,10 @@ check('kept numbers behave as numbers where a program computes or writes them', 
   assert.equal(JSON.stringify([one]), '[1]');
   assert.equal(isJsonObject(one), false);
   assert.deepEqual(
+    told(() => new JsonNumber(Number.NaN)),
+    ['JSON_NUMBER', { reason: 'not_finite' }],
+  );
+  assert.deepEqual(
     [isJsonObject({}), isJsonObject([]), isJsonObject(null), isJsonObject(undefined)],
     [true, false, false, false],
   );
