@@ -47,7 +47,7 @@ function removeQuietly(files: FileSystem, path: string): void {
   }
 }
 
-/** Reads a whole file of at most `maxBytes`, looking at its size first; `LIMIT` is the caller's to tell (undefined). */
+/** Reads a whole file; undefined, with nothing read, when it has more than `maxBytes`. */
 export function readFileWithin(files: FileSystem, path: string, maxBytes: number): Uint8Array | undefined {
   const fd = files.open(path, 'r');
   try {

@@ -1,5 +1,5 @@
-const PLAIN_FROM = -4;
-const PLAIN_BELOW = 16;
+const PLAIN_FROM = 1e-4;
+const PLAIN_BELOW = 1e16;
 
 /**
  * A finite float in the shortest form that reads back to it, in the layout of the contracts: plain from 1e-4 up to
@@ -7,21 +7,15 @@ const PLAIN_BELOW = 16;
  */
 export function spellFloat(value: number): string {
   if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0';
-  const [mantissa = '', power = ''] = Math.abs(value).toExponential().split('e');
-  const sign = value < 0 ? '-' : '';
-  const exponent = Number(power);
-  if (exponent < PLAIN_FROM || exponent >= PLAIN_BELOW) return `${sign}${mantissa}e${spellExponent(exponent)}`;
-  return sign + spellPlain(mantissa.replace('.', ''), exponent);
+  const size = Math.abs(value);
+  // JavaScript's own layout is the same here, but for the `.0` of a whole number.
+  if (size >= PLAIN_FROM && size < PLAIN_BELOW) return Number.isInteger(value) ? `${value}.0` : String(value);
+  const [mantissa = '', power = ''] = size.toExponential().split('e');
+  return `${value < 0 ? '-' : ''}${mantissa}e${spellExponent(Number(power))}`;
 }
 
 function spellExponent(exponent: number): string {
   return (exponent < 0 ? '-' : '+') + String(Math.abs(exponent)).padStart(2, '0');
-}
-
-function spellPlain(digits: string, exponent: number): string {
-  if (exponent < 0) return `0.${'0'.repeat(-exponent - 1)}${digits}`;
-  const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0');
-  return `${whole}.${digits.slice(exponent + 1) || '0'}`;
 }
 
 /** A finite JS number: a safe integer as an integer (`-0` as `0`), any other as a float. */
