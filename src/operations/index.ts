@@ -41,7 +41,7 @@ export {
   type ResultEnvelope,
 } from './envelope.ts';
 export { type EnvelopeClaim, envelopeFindings } from './envelope-check.ts';
-export { type CatalogueEntry, ERROR_CATALOGUE, type OutcomeCode } from './error-catalogue.ts';
+export { type CatalogueEntry, ERROR_CATALOGUE, isOutcomeCode, type OutcomeCode } from './error-catalogue.ts';
 export type { ExpectedRequest } from './evidence.ts';
 export {
   checkHostContext,
