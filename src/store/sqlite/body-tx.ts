@@ -2,7 +2,7 @@ import { fail } from '../../core/index.ts';
 import type { StoreObserver } from '../observer.ts';
 import type { Row, RunResult, Sql, SqlParams, Tx } from '../port.ts';
 import { storeError } from './driver-errors.ts';
-import { allPrepared, getPrepared, type Prepared, runPrepared, type Statements } from './statements.ts';
+import type { Prepared, Statements } from './statements.ts';
 
 /** What the bodies of one group share. */
 export interface Ground {
@@ -31,7 +31,7 @@ export class BodyTx implements Tx {
 
   run(sql: Sql, params: SqlParams = NONE): Promise<RunResult> {
     try {
-      return Promise.resolve(runPrepared(this.#enter(sql), params));
+      return Promise.resolve(this.#ground.statements.run(this.#enter(sql), params));
     } catch (error) {
       return this.#refuse(error);
     }
@@ -39,7 +39,7 @@ export class BodyTx implements Tx {
 
   get<R extends Row = Row>(sql: Sql, params: SqlParams = NONE): Promise<R | undefined> {
     try {
-      return Promise.resolve(getPrepared(this.#enter(sql), params) as R | undefined);
+      return Promise.resolve(this.#ground.statements.get(this.#enter(sql), params) as R | undefined);
     } catch (error) {
       return this.#refuse(error);
     }
@@ -47,7 +47,7 @@ export class BodyTx implements Tx {
 
   all<R extends Row = Row>(sql: Sql, params: SqlParams = NONE): Promise<R[]> {
     try {
-      return Promise.resolve(allPrepared(this.#enter(sql), params) as R[]);
+      return Promise.resolve(this.#ground.statements.all(this.#enter(sql), params) as R[]);
     } catch (error) {
       return this.#refuse(error);
     }

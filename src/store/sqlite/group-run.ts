@@ -6,6 +6,9 @@ import { BodyTx, type Ground } from './body-tx.ts';
 import { storeError } from './driver-errors.ts';
 import type { Statements } from './statements.ts';
 
+/** `queueMicrotask` makes an async resource each time; this does not. */
+const SETTLED = Promise.resolve();
+
 /** One body that waits to be run and told. */
 export interface Job {
   readonly name: string;
@@ -66,7 +69,7 @@ export class GroupRun {
 
   /** From a microtask, so that the watchdog's tick comes before any tick that a body may ask for. */
   #start(): void {
-    queueMicrotask(() => {
+    void SETTLED.then(() => {
       process.nextTick(() => this.#watch());
       void this.#loop(this.#generation);
     });

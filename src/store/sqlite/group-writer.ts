@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type FaultPoints, fail, type HoldfastError, LIMITS } from '../../core/index.ts';
 import type { StoreObserver } from '../observer.ts';
 import type { Tx } from '../port.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { isDiskFailure, isSyncFailure, storeError } from './driver-errors.ts';
 import { type GroupEnd, GroupRun, type Job } from './group-run.ts';
 import { withPatience } from './patience.ts';
@@ -25,6 +26,7 @@ export class GroupWriter {
   readonly #statements: Statements;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
+  readonly #checkpoints: Checkpoints;
   readonly #options: WriterOptions;
   #queue: Job[] = [];
   #busy = false;
@@ -38,6 +40,7 @@ export class GroupWriter {
     this.#options = options;
     this.#database = options.database;
     this.#statements = new Statements(options.database);
+    this.#checkpoints = new Checkpoints(options.database);
     this.#begin = options.database.prepare('BEGIN IMMEDIATE');
     this.#commit = options.database.prepare('COMMIT');
   }
@@ -81,6 +84,7 @@ export class GroupWriter {
       this.#giveUp(jobs, error);
     }
     for (const job of jobs) tell(job);
+    this.#checkpoint();
     if (this.#queue.length > 0) return this.#schedule();
     this.#busy = false;
     for (const resolve of this.#idle.splice(0)) resolve();
@@ -176,6 +180,20 @@ export class GroupWriter {
     if (job.state !== 'returned') return this.halted;
     const message = `The disk failed while ${job.name} was made durable; whether it is stored is not known.`;
     return fail('STORE_SYNC_FAILED', message, { cause: error });
+  }
+
+  /** After everybody is told: an error here takes nothing back, but a failed sync ends the writing. */
+  #checkpoint(): void {
+    const statements = this.#statements;
+    if (this.halted !== undefined || !this.#checkpoints.isDue(statements.written, statements.units)) return;
+    try {
+      const frames = this.#checkpoints.run(statements.written);
+      if (frames !== undefined) this.#options.observer?.({ kind: 'checkpoint', frames });
+    } catch (error) {
+      this.#haltIf(isDiskFailure(error), error);
+    }
+    statements.written = 0;
+    statements.units = 0;
   }
 
   #haltIf(condition: boolean, cause: unknown): void {

@@ -25,14 +25,16 @@ const INSPECTING = new Set(
 );
 
 // One alternative a token; blanks, comments and quoted text first, so that nothing inside them is taken for a sign.
+// Letters beyond ASCII belong to words, as in SQLite.
 const TOKENS =
-  /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\p{L}_][\p{L}\p{N}_$]*|[?:@$#][\p{L}\p{N}_:$]*|[^]/gu;
+  /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[A-Za-z_\x80-\uffff][\w$\x80-\uffff]*|[?:@$#][\w:$\x80-\uffff]*|[^]/g;
+const WORD_START = /[A-Za-z_\x80-\uffff]/;
 
 function* tokensOf(text: string): Generator<Token> {
   for (const [token] of text.matchAll(TOKENS)) {
     const first = token[0] ?? '';
     if (/\s/.test(first) || token.startsWith('--') || token.startsWith('/*')) continue;
-    if (/[\p{L}_]/u.test(first)) yield { kind: 'word', text: token.toUpperCase() };
+    if (WORD_START.test(first)) yield { kind: 'word', text: token.toUpperCase() };
     else yield { kind: 'sign', text: /['"`[]/.test(first) ? first : token };
   }
 }

@@ -17,22 +17,29 @@ function refuseValue(index: number, why: string): never {
   });
 }
 
-function checkValue(value: SqlValue | undefined, index: number): void {
+/** The length of a value that can be stored as it is. */
+function checkedLength(value: SqlValue | undefined, index: number): number {
   if (typeof value === 'string') {
     if (!value.isWellFormed()) refuseValue(index, 'its text has a lone surrogate');
     if (value.includes('\0')) refuseValue(index, 'its text has a NUL character');
-  } else if (typeof value === 'number') {
-    if (value - value !== 0) refuseValue(index, 'it is not a finite number');
-  } else if (value !== null && typeof value !== 'bigint' && !(value instanceof Uint8Array)) {
-    refuseValue(index, value === undefined ? 'it is missing' : 'SQL has no such type');
+    return value.length;
   }
+  if (typeof value === 'number') {
+    if (value - value !== 0) refuseValue(index, 'it is not a finite number');
+    return 0;
+  }
+  if (value === null || typeof value === 'bigint') return 0;
+  if (value instanceof Uint8Array) return value.byteLength;
+  return refuseValue(index, value === undefined ? 'it is missing' : 'SQL has no such type');
 }
 
-/** What the driver would bind as something else without a word is refused here. */
-function checkParams(prepared: Prepared, params: SqlParams): void {
+/** What the driver would bind as something else without a word is refused here. The length of what is bound. */
+function checkParams(prepared: Prepared, params: SqlParams): number {
   if (params.length !== prepared.params)
     throw fail('STORE_SQL_REFUSED', `The statement takes ${prepared.params} parameters, not ${params.length}.`);
-  for (let i = 0; i < params.length; i += 1) checkValue(params[i], i);
+  let units = 0;
+  for (let i = 0; i < params.length; i += 1) units += checkedLength(params[i], i);
+  return units;
 }
 
 /** One connection's prepared statements: the only way in which the bodies' SQL reaches SQLite. */
@@ -40,6 +47,9 @@ export class Statements {
   readonly #database: DatabaseSync;
   readonly #plain = new Map<string, Prepared>();
   readonly #bigint = new Map<string, Prepared>();
+  /** Writing statements since this was last set to 0, and the length of what was bound to all. */
+  written = 0;
+  units = 0;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -60,22 +70,27 @@ export class Statements {
     cache.set(text, prepared);
     return prepared;
   }
-}
 
-export function runPrepared(prepared: Prepared, params: SqlParams): RunResult {
-  checkParams(prepared, params);
-  const result = prepared.statement.run(...(params as SqlValue[]));
-  return typeof result.changes === 'number'
-    ? (result as RunResult)
-    : { changes: Number(result.changes), lastInsertRowid: Number(result.lastInsertRowid) };
-}
+  run(prepared: Prepared, params: SqlParams): RunResult {
+    this.#bind(prepared, params);
+    const result = prepared.statement.run(...(params as SqlValue[]));
+    return typeof result.changes === 'number'
+      ? (result as RunResult)
+      : { changes: Number(result.changes), lastInsertRowid: Number(result.lastInsertRowid) };
+  }
 
-export function getPrepared(prepared: Prepared, params: SqlParams): Row | undefined {
-  checkParams(prepared, params);
-  return prepared.statement.get(...(params as SqlValue[])) as Row | undefined;
-}
+  get(prepared: Prepared, params: SqlParams): Row | undefined {
+    this.#bind(prepared, params);
+    return prepared.statement.get(...(params as SqlValue[])) as Row | undefined;
+  }
 
-export function allPrepared(prepared: Prepared, params: SqlParams): Row[] {
-  checkParams(prepared, params);
-  return prepared.statement.all(...(params as SqlValue[])) as Row[];
+  all(prepared: Prepared, params: SqlParams): Row[] {
+    this.#bind(prepared, params);
+    return prepared.statement.all(...(params as SqlValue[])) as Row[];
+  }
+
+  #bind(prepared: Prepared, params: SqlParams): void {
+    this.units += checkParams(prepared, params);
+    if (prepared.writes) this.written += 1;
+  }
 }

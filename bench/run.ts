@@ -1,0 +1,43 @@
+// npm run bench · npm run bench -- store · npm run bench -- --json (the last line is then one JSON object)
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BenchFigures, BenchRow, BenchSuite } from './suite.ts';
+import { rawSuite } from './suites/raw.ts';
+import { storeSuite } from './suites/store.ts';
+
+const SUITES: readonly BenchSuite[] = [storeSuite, rawSuite];
+
+const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
+const json = process.argv.includes('--json');
+
+async function runIn(suite: BenchSuite): Promise<BenchFigures> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-bench-'));
+  try {
+    const { rows, figures } = await suite.run(folder);
+    printTable(suite.name, rows);
+    return figures;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function printTable(title: string, rows: readonly BenchRow[]): void {
+  console.log(`\n${title}`);
+  const width = Math.max(...rows.map((row) => row.what.length));
+  for (const { what, value, note = '' } of rows) console.log(`  ${what.padEnd(width)}  ${value.padStart(10)}  ${note}`);
+}
+
+const all: BenchFigures[] = [];
+for (const suite of SUITES.filter(({ name }) => asked.length === 0 || asked.includes(name)))
+  all.push(await runIn(suite));
+
+if (json)
+  console.log(
+    JSON.stringify({
+      ratios: Object.assign({}, ...all.map((figures) => figures.ratios ?? {})) as unknown,
+      effects_per_s: Object.assign({}, ...all.map((figures) => figures.effectsPerSecond ?? {})) as unknown,
+      rss_mb: Math.round(process.resourceUsage().maxRSS / 1024),
+      peers: Object.assign({}, ...all.map((figures) => figures.peers ?? {})) as unknown,
+    }),
+  );

@@ -1,0 +1,57 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { isBusy } from './driver-errors.ts';
+
+/** Frames of the WAL after which it is copied back, as SQLite's own automatic checkpoint has it. */
+const FRAMES = 1_000;
+/** Text and blobs that were bound since the last checkpoint: one large value makes many frames. */
+const BOUND_UNITS = FRAMES * 4_096;
+const FEWEST = 8;
+const MOST = 4_000;
+
+function scaled(count: number, frames: number): number {
+  return Math.min(MOST, Math.max(FEWEST, Math.round((count * FRAMES) / Math.max(1, frames))));
+}
+
+/**
+ * Decides when the WAL is copied back into the database, and does it. SQLite would do it inside a commit and would hide
+ * an error of its sync. How many frames the WAL has is not told between checkpoints, so each one measures how many
+ * groups and statements made how many frames, and the next comes after as many as should make 1,000.
+ */
+export class Checkpoints {
+  readonly #statement: StatementSync;
+  /** Groups since the last checkpoint. */
+  #groups = 0;
+  #dueGroups = FRAMES / 4;
+  #dueStatements = FRAMES / 2;
+
+  constructor(database: DatabaseSync) {
+    this.#statement = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+  }
+
+  /** Called after each group, with what was written and bound since the last checkpoint. */
+  isDue(statements: number, units: number): boolean {
+    this.#groups += 1;
+    return this.#groups >= this.#dueGroups || statements >= this.#dueStatements || units >= BOUND_UNITS;
+  }
+
+  /** Copies what no reader needs any more. The frames that the WAL had, or undefined where another process is at it. */
+  run(statements: number): number | undefined {
+    const groups = this.#groups;
+    this.#groups = 0;
+    const frames = this.#copy();
+    if (frames === undefined || frames <= 0) return undefined;
+    this.#dueGroups = scaled(groups, frames);
+    this.#dueStatements = scaled(statements, frames);
+    return frames;
+  }
+
+  #copy(): number | undefined {
+    try {
+      const row = this.#statement.get();
+      return row?.['busy'] === 0 ? Number(row['log']) : undefined;
+    } catch (error) {
+      if (isBusy(error)) return undefined;
+      throw error;
+    }
+  }
+}
