@@ -1,5 +1,5 @@
 import { freshness } from './freshness.ts';
-import { type EffectHistory, historyUpTo, type OutcomesByEffect, outcomesByEffect } from './history.ts';
+import { type EffectHistory, type HistoryIndex, historyUpTo, indexHistory } from './history.ts';
 import type { Assessment, EffectClaim, EffectObservation, EffectOutcome, Postcondition, Verdict } from './model.ts';
 import { canVerify, decide } from './predicates.ts';
 
@@ -30,9 +30,9 @@ type Assessed = Pick<EffectClaim, 'effectId' | 'actionId' | 'obligations'>;
 export function assess(
   claim: Assessed,
   history: EffectHistory,
-  outcomes: OutcomesByEffect = outcomesByEffect(history),
+  index: HistoryIndex = indexHistory(history),
 ): Assessment {
-  const latest = outcomes.get(claim.effectId)?.at(-1);
+  const latest = index.outcomes.get(claim.effectId)?.at(-1);
   const base = {
     effectId: claim.effectId,
     actionId: claim.actionId,
@@ -44,7 +44,7 @@ export function assess(
   const early = latest ? withoutReading(latest, claim) : PENDING;
   if (early) return { ...base, ...early, observationIds: [] };
   const settled = latest as EffectOutcome;
-  const judged = claim.obligations.map((obligation) => judge(obligation, settled, history, outcomes));
+  const judged = claim.obligations.map((obligation) => judge(obligation, settled, history, index));
   const { verdict, reason } = adjust(pick(judged), settled);
   const ids = judged.flatMap((one) => (one.observationId === undefined ? [] : [one.observationId]));
   return { ...base, verdict, reason, observationIds: [...new Set(ids)] };
@@ -52,8 +52,8 @@ export function assess(
 
 /** One answer per claim, in order of claim position. */
 export function assessAll(history: EffectHistory): readonly Assessment[] {
-  const outcomes = outcomesByEffect(history);
-  return history.claims.map((claim) => assess(claim, history, outcomes));
+  const index = indexHistory(history);
+  return history.claims.map((claim) => assess(claim, history, index));
 }
 
 /**
@@ -91,12 +91,12 @@ function judge(
   obligation: Postcondition,
   latest: EffectOutcome,
   history: EffectHistory,
-  outcomes: OutcomesByEffect,
+  index: HistoryIndex,
 ): Judgement {
-  const newest = newestCandidate(obligation, latest, history);
+  const newest = newestCandidate(obligation, latest, index);
   if (!newest) return { verdict: 'unverified', reason: 'nothing was read back after the outcome' };
   const observationId = newest.observationId;
-  const state = freshness(newest, history, outcomes);
+  const state = freshness(newest, history, index);
   if (state !== 'fresh') return { verdict: 'unverified', reason: `the newest reading is ${state}`, observationId };
   const decision = decide(obligation, newest);
   if (decision === 'undecided')
@@ -124,14 +124,11 @@ function whenTrue(latest: EffectOutcome): Judgement {
 function newestCandidate(
   obligation: Postcondition,
   latest: EffectOutcome,
-  history: EffectHistory,
+  index: HistoryIndex,
 ): EffectObservation | undefined {
-  let newest: EffectObservation | undefined;
-  for (const seen of history.observations) {
-    if (seen.sequence <= latest.sequence || (newest && seen.sequence < newest.sequence)) continue;
-    if (canVerify(seen, obligation)) newest = seen;
-  }
-  return newest;
+  return index
+    .near(obligation.target)
+    .findLast((seen) => seen.sequence > latest.sequence && canVerify(seen, obligation));
 }
 
 /** The lowest rank; on a tie the obligation listed first. */

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../core/index.ts';
 import type {
   ActionRef,
+  Assessment,
   EffectClaim,
   EffectObservation,
   EffectOutcome,
@@ -145,6 +146,21 @@ export function refDocument(ref: ResourceRef): Doc {
     location: [...ref.location],
     role: ref.role,
     snapshot_sha256: ref.snapshotSha256,
+  };
+}
+
+/** An assessment as the contracts write it; it is returned, never stored. */
+export function assessmentDocument(of: Assessment): Doc {
+  return {
+    action_id: of.actionId,
+    cleanup: of.cleanup,
+    effect_id: of.effectId,
+    execution: of.execution,
+    impact: of.impact,
+    observation_ids: [...of.observationIds],
+    reason: of.reason,
+    targets: of.targets.map(refDocument),
+    verdict: of.verdict,
   };
 }
 

@@ -1,4 +1,4 @@
-import { type EffectHistory, inFlight, type OutcomesByEffect, outcomesByEffect, stateOf } from './history.ts';
+import { type EffectHistory, type HistoryIndex, indexHistory, inFlight, stateOf } from './history.ts';
 import type { EffectObservation, Freshness } from './model.ts';
 import { sameLocation, touches } from './overlap.ts';
 
@@ -9,10 +9,10 @@ import { sameLocation, touches } from './overlap.ts';
 export function freshness(
   observation: EffectObservation,
   history: EffectHistory,
-  outcomes: OutcomesByEffect = outcomesByEffect(history),
+  index: HistoryIndex = indexHistory(history),
 ): Freshness {
-  if (!isReceipt(observation) && isStale(observation, history, outcomes)) return 'stale';
-  return isUnsettled(observation, history, outcomes) ? 'unsettled' : 'fresh';
+  if (!isReceipt(observation) && isStale(observation, index)) return 'stale';
+  return isUnsettled(observation, index) ? 'unsettled' : 'fresh';
 }
 
 /** A receipt speaks of its own execution, not of the world's state, so nothing later makes it stale. */
@@ -20,30 +20,26 @@ function isReceipt(observation: EffectObservation): boolean {
   return observation.mechanism === 'execution_receipt' || observation.mechanism === 'remote_acknowledgement';
 }
 
-function isStale(seen: EffectObservation, history: EffectHistory, outcomes: OutcomesByEffect): boolean {
-  const touched = history.claims.some(
-    (claim) =>
-      claim.sequence > seen.sequence &&
-      stateOf(outcomes.get(claim.effectId)).impact !== 'none' &&
-      touches(claim, seen.resource),
-  );
-  return (
-    touched ||
-    history.observations.some(
+function isStale(seen: EffectObservation, index: HistoryIndex): boolean {
+  for (const claim of index.mayTouch(seen.resource)) {
+    if (claim.sequence <= seen.sequence || !touches(claim, seen.resource)) continue;
+    if (stateOf(index.outcomes.get(claim.effectId)).impact !== 'none') return true;
+  }
+  return index
+    .near(seen.resource)
+    .some(
       (later) =>
         later.sequence > seen.sequence &&
         later.resource.incarnation !== seen.resource.incarnation &&
         sameLocation(later.resource, seen.resource),
-    )
-  );
+    );
 }
 
 /** Only outcomes before the observation count: one recorded later does not make it fresh. */
-function isUnsettled(seen: EffectObservation, history: EffectHistory, outcomes: OutcomesByEffect): boolean {
-  return history.claims.some(
-    (claim) =>
-      claim.sequence < seen.sequence &&
-      inFlight(stateOf(outcomes.get(claim.effectId), seen.sequence).execution) &&
-      touches(claim, seen.resource),
-  );
+function isUnsettled(seen: EffectObservation, index: HistoryIndex): boolean {
+  for (const claim of index.mayTouch(seen.resource)) {
+    if (claim.sequence >= seen.sequence || !touches(claim, seen.resource)) continue;
+    if (inFlight(stateOf(index.outcomes.get(claim.effectId), seen.sequence).execution)) return true;
+  }
+  return false;
 }

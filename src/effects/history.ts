@@ -1,4 +1,13 @@
-import type { EffectClaim, EffectObservation, EffectOutcome, EffectRecord, Execution, Impact } from './model.ts';
+import type {
+  EffectClaim,
+  EffectObservation,
+  EffectOutcome,
+  EffectRecord,
+  Execution,
+  Impact,
+  ResourceRef,
+} from './model.ts';
+import { overlapGroup } from './overlap.ts';
 
 /** An immutable view of one log: each list in order of position. */
 export interface EffectHistory {
@@ -39,17 +48,41 @@ export function historyUpTo(history: EffectHistory, position: number): EffectHis
   };
 }
 
-/** The outcomes of each effect, in order of position. */
-export type OutcomesByEffect = ReadonlyMap<string, readonly EffectOutcome[]>;
+/** A history by what questions ask of it, so that assessing a run does not look at every record for every claim. */
+export interface HistoryIndex {
+  /** The outcomes of an effect, in order of position. */
+  readonly outcomes: ReadonlyMap<string, readonly EffectOutcome[]>;
+  /** Claims that may touch the resource, unknown scope included: `touches` decides. */
+  mayTouch(resource: ResourceRef): Iterable<EffectClaim>;
+  /** Observations in the resource's group, in order of position: `sameLocation` decides. */
+  near(resource: ResourceRef): readonly EffectObservation[];
+}
 
-export function outcomesByEffect(history: EffectHistory): OutcomesByEffect {
-  const found = new Map<string, EffectOutcome[]>();
-  for (const outcome of [...history.outcomes].sort(byPosition)) {
-    const list = found.get(outcome.effectId);
-    if (list) list.push(outcome);
-    else found.set(outcome.effectId, [outcome]);
-  }
-  return found;
+export function indexHistory(history: EffectHistory): HistoryIndex {
+  const outcomes = new Map<string, EffectOutcome[]>();
+  const claims = new Map<string, Set<EffectClaim>>();
+  const observations = new Map<string, EffectObservation[]>();
+  const unknownScope = history.claims.filter((claim) => claim.impactScope.length === 0);
+  for (const outcome of [...history.outcomes].sort(byPosition)) add(outcomes, outcome.effectId, outcome);
+  for (const seen of [...history.observations].sort(byPosition)) add(observations, overlapGroup(seen.resource), seen);
+  for (const claim of history.claims)
+    for (const ref of claim.impactScope) {
+      const group = overlapGroup(ref);
+      const found = claims.get(group);
+      if (found) found.add(claim);
+      else claims.set(group, new Set([claim]));
+    }
+  return {
+    outcomes,
+    mayTouch: (resource) => [...(claims.get(overlapGroup(resource)) ?? []), ...unknownScope],
+    near: (resource) => observations.get(overlapGroup(resource)) ?? [],
+  };
+}
+
+function add<T>(lists: Map<string, T[]>, key: string, value: T): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
 }
 
 /** An effect in flight: claimed and without an outcome, or running. */

@@ -1,5 +1,5 @@
 export { assess, assessAll, assessAtCompletion, unresolvedImpact } from './assess.ts';
-export { readRecord, recordDocument, refDocument } from './codec.ts';
+export { assessmentDocument, readRecord, recordDocument, refDocument } from './codec.ts';
 export {
   type Filesystem,
   type FilesystemOptions,
@@ -22,6 +22,17 @@ export {
   settleOperation,
 } from './ledger/ledger.ts';
 export { openLedgerLog } from './ledger/log.ts';
+export {
+  type EffectEntry,
+  type EffectPage,
+  type EffectPageOptions,
+  type EffectVerification,
+  listEffects,
+  type RunVerification,
+  showEffect,
+  verificationDocument,
+  verifyRun,
+} from './ledger/views.ts';
 export { effectsSchema } from './ledger/tables.ts';
 export type {
   ActionRef,
@@ -68,3 +79,4 @@ export {
   type Resource,
   resourceRef,
 } from './resources.ts';
+export { type EffectsSummary, summarize } from './summary.ts';

@@ -27,6 +27,12 @@ export function touches(claim: Pick<EffectClaim, 'impactScope'>, resource: Resou
   return claim.impactScope.length === 0 || claim.impactScope.some((ref) => overlaps(ref, resource));
 }
 
+/** Resources that overlap are in one group; those of different groups never overlap. */
+export function overlapGroup(ref: ResourceRef): string {
+  const nested = ref.kind === 'filesystem' || ref.kind === 'owned';
+  return JSON.stringify(nested ? ref.location.slice(0, -1) : ref.location);
+}
+
 /** Field by field, role included: the equality of references (VAL-7). */
 export function equalRefs(a: ResourceRef, b: ResourceRef): boolean {
   return (
