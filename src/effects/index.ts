@@ -1,5 +1,6 @@
 export { assess, assessAll, assessAtCompletion, unresolvedImpact } from './assess.ts';
 export { assessmentDocument, readRecord, recordDocument, refDocument } from './codec.ts';
+export { EFFECT_PERSISTENCE_CODES } from './errors.ts';
 export {
   type Filesystem,
   type FilesystemOptions,
