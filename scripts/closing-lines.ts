@@ -6,18 +6,23 @@ const LINE = 100;
 export default async function* closingLines(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const counts = { passed: 0, failed: 0, skipped: 0 };
   const errors = new Map<string, string>();
+  const unloaded: string[] = [];
   let shown = 0;
   for await (const event of source) {
-    if (event.type === 'test:stderr')
-      errors.set(event.data.file, (errors.get(event.data.file) ?? '') + event.data.message);
+    // What a file says besides its results: on standard error, or as the runner's remark about it.
+    if ((event.type === 'test:stderr' || event.type === 'test:diagnostic') && event.data.file !== undefined)
+      errors.set(event.data.file, `${errors.get(event.data.file) ?? ''}${event.data.message}\n`);
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
     if (event.data.details.type === 'suite' || (event.type === 'test:pass' && isFileItself(event.data))) continue;
     const outcome = outcomeOf(event);
     counts[outcome] += 1;
     shown += 1;
     yield { passed: '.', failed: 'X', skipped: '-' }[outcome] + (shown % LINE === 0 ? '\n' : '');
-    if (event.type === 'test:fail') yield failureText(event.data, errors);
+    if (event.type === 'test:fail') yield failureText(event.data);
+    if (event.type === 'test:fail' && isFileItself(event.data)) unloaded.push(event.data.name);
   }
+  // What a file wrote may arrive after the news that it failed.
+  for (const file of unloaded) yield `\n✖ ${file}\n${errors.get(file) ?? ''}\n`;
   yield `\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`;
 }
 
@@ -28,10 +33,10 @@ function outcomeOf(event: Outcome): 'passed' | 'failed' | 'skipped' {
   return event.data.skip !== undefined || event.data.todo !== undefined ? 'skipped' : 'passed';
 }
 
-function failureText(data: Extract<Outcome, { type: 'test:fail' }>['data'], errors: Map<string, string>): string {
+function failureText(data: Extract<Outcome, { type: 'test:fail' }>['data']): string {
   const error = data.details.error;
   const cause = error.cause instanceof Error ? error.cause : error;
-  const reason = isFileItself(data) ? (errors.get(data.name) ?? cause.message) : (cause.stack ?? cause.message);
+  const reason = isFileItself(data) ? cause.message : (cause.stack ?? cause.message);
   return `\n✖ ${data.name}\n  ${data.file ?? ''}:${data.line ?? ''}\n${reason}\n`;
 }
 
