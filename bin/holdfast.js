@@ -20,7 +20,13 @@ if (major < 22 || (major === 22 && minor < 18)) {
   const sources = new URL('../src/cli/index.ts', import.meta.url);
   const inCheckout = existsSync(sources);
   if (inCheckout) module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/node', import.meta.url)));
-  const { main } = await import(inCheckout ? sources : new URL('../dist/cli/index.js', import.meta.url));
+  const { fatal, main } = await import(inCheckout ? sources : new URL('../dist/cli/index.js', import.meta.url));
   process.umask(0o077);
+  // A reader that went away (`| head`) is no reason to stop half-way, nor to say anything.
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  process.on('uncaughtException', async (error) => process.exit(await fatal(error, process.argv.slice(2), process)));
   process.exitCode = await main(process.argv.slice(2), process);
 }

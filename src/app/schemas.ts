@@ -1,5 +1,11 @@
 import { effectsSchema } from '../effects/index.ts';
+import { operationsSchema, operationVerdictsSchema } from '../operations/index.ts';
 import { type ContextSchema, STORE_SCHEMAS } from '../store/index.ts';
 
-/** The tables of every context of the composed system, in the order in which they depend on each other. */
-export const HOLDFAST_SCHEMAS: readonly ContextSchema[] = [...STORE_SCHEMAS, effectsSchema];
+/** The tables of every context of the composed system. What one needs of another stands in its migrations. */
+export const HOLDFAST_SCHEMAS: readonly ContextSchema[] = [
+  ...STORE_SCHEMAS,
+  effectsSchema,
+  operationsSchema,
+  operationVerdictsSchema,
+];

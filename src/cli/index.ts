@@ -35,3 +35,9 @@ async function work(argv: readonly string[], terminal: Terminal): Promise<number
     return await output.error(error);
   }
 }
+
+/** For an error that nothing caught: tells its kind as `main` would, and gives the exit code. */
+export async function fatal(error: unknown, argv: readonly string[], terminal: Terminal): Promise<number> {
+  const { outputTo } = await import('./output.ts');
+  return outputTo(terminal, argv.includes('--json')).error(error);
+}
