@@ -5,6 +5,8 @@ import { effectsErrorCodes } from './error-codes/effects.ts';
 import type { ErrorCodeEntry } from './error-codes/entry.ts';
 import { operationsErrorCodes } from './error-codes/operations.ts';
 import { modelsErrorCodes } from './error-codes/models.ts';
+import { approvalsErrorCodes } from './error-codes/approvals.ts';
+import { sessionsErrorCodes } from './error-codes/sessions.ts';
 import { storeErrorCodes } from './error-codes/store.ts';
 import { toolsErrorCodes } from './error-codes/tools.ts';
 
@@ -21,6 +23,8 @@ export const ERROR_TABLE = {
   ...toolsErrorCodes,
   ...modelsErrorCodes,
   ...archiveErrorCodes,
+  ...sessionsErrorCodes,
+  ...approvalsErrorCodes,
 } as const satisfies Record<string, ErrorCodeEntry>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;

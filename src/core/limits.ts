@@ -1,8 +1,10 @@
 import { fail } from './errors.ts';
 import { archiveLimits } from './limit-tables/archive.ts';
+import { approvalsLimits } from './limit-tables/approvals.ts';
 import { coreLimits } from './limit-tables/core.ts';
 import { effectsLimits } from './limit-tables/effects.ts';
 import type { Limit } from './limit-tables/limit.ts';
+import { sessionLimits } from './limit-tables/sessions.ts';
 import { storeLimits } from './limit-tables/store.ts';
 import { modelsLimits } from './limit-tables/models.ts';
 import { toolsLimits } from './limit-tables/tools.ts';
@@ -13,6 +15,8 @@ export const LIMIT_TABLE = {
   ...coreLimits,
   ...archiveLimits,
   ...effectsLimits,
+  ...sessionLimits,
+  ...approvalsLimits,
   ...storeLimits,
   ...toolsLimits,
   ...modelsLimits,

@@ -1,0 +1,57 @@
+export {
+  type ApprovalBatch,
+  type BatchCall,
+  type BatchDecision,
+  type BatchExecution,
+  type BatchProposal,
+  type BatchRecovery,
+  type BatchStatus,
+  type BatchVerdict,
+  cancelBatch,
+  decideBatch,
+  finishCall,
+  openBatch,
+  pendingCalls,
+  recoverBatch,
+  startCall,
+} from './batch.ts';
+export { type BatchHome, batchDocument, readBatchDocument } from './batch-document.ts';
+export { decide, type DecideResult, type Verdict } from './decisions.ts';
+export { actionDigest, argumentsSha256, callArgumentHash } from './digests.ts';
+export { escapeForDisplay, type ShownRequest, showRequest } from './display.ts';
+export { changedFields, CheckedEdit, checkEdit, type EditVerdict, type ValidateArguments } from './edits.ts';
+export { matchesPattern } from './glob.ts';
+export { confirmationGate, type ConfirmationDenial, type GrantedCall, grantFits, grantOf } from './grants.ts';
+export { type Command, mismatch, type Refusal, type Step, step } from './machine.ts';
+export type {
+  ApproverRule,
+  Authority,
+  CallBinding,
+  Decision,
+  Grant,
+  PermissionRequest,
+  PermissionRule,
+  RequestedAction,
+  RequestState,
+  RuleDecision,
+  RuleScope,
+  Use,
+} from './model.ts';
+export {
+  checkPolicies,
+  judgeCall,
+  type Policy,
+  type PolicyAnswer,
+  policyApprover,
+  policyRevision,
+  type PolicySet,
+  type PolicyVerdict,
+  type ProposedCall,
+  type ShadowReport,
+} from './policy.ts';
+export { projectBatch } from './projection.ts';
+export { latestRequest, type NewRequest, requestPermission, requireRequest } from './requests.ts';
+export { dropRule, importedDecision, importRule, listRules, type NewRule, putRule, rulesFor } from './rules.ts';
+export { Approvals, argumentsOf, readBatch, type Said } from './service.ts';
+export { approvalsSchema } from './tables.ts';
+export { cancelRequests, consume, type OpenRequests, recheck, sweepExpired, type SweepResult } from './use.ts';

@@ -1,0 +1,120 @@
+import { fail, JSON_PROFILES, type JsonObject, LIMITS, readCanonicalJson } from '../core/index.ts';
+import { listGroupEvents, type Page, type Principal, requireGroup, type SessionContext } from '../sessions/index.ts';
+import type { ReadTx, Store } from '../store/index.ts';
+import type { ApprovalBatch } from './batch.ts';
+import { decide, requireApprover, type Verdict } from './decisions.ts';
+import { type ShownRequest, showRequest } from './display.ts';
+import { checkEdit, type ValidateArguments } from './edits.ts';
+import type { PermissionRequest } from './model.ts';
+import { projectBatch } from './projection.ts';
+import * as sql from './queries.ts';
+import { requireRequest } from './requests.ts';
+import { requestOf } from './rows.ts';
+import { sweepExpired, type SweepResult } from './use.ts';
+
+/** A decision as a person sends it. */
+export interface Said {
+  readonly requestId: string;
+  readonly decision: 'approve' | 'reject';
+  /** The digest that `show` gave with what it printed. */
+  readonly digest: string;
+  /** The whole argument object as it should be, where the approver changed it. */
+  readonly editedArguments?: JsonObject;
+  readonly message?: string;
+}
+
+/** Permission requests as people use them: list, show, decide. Every method answers for the principal's tenant only. */
+export class Approvals {
+  readonly #store: Store;
+  readonly #context: SessionContext;
+  readonly #validate: ValidateArguments;
+
+  constructor(store: Store, context: SessionContext, validate: ValidateArguments) {
+    this.#store = store;
+    this.#context = context;
+    this.#validate = validate;
+  }
+
+  /** What waits for a decision, oldest first. `after` is the `next` of the page before. */
+  async pending(principal: Principal, query: { after?: string; limit?: number } = {}): Promise<Page<ShownRequest>> {
+    return this.#page(sql.LIST_PENDING, principal, query.after ?? '', query.limit);
+  }
+
+  /** Every request, newest first. */
+  async list(principal: Principal, query: { after?: string; limit?: number } = {}): Promise<Page<ShownRequest>> {
+    return this.#page(sql.LIST_REQUESTS, principal, query.after ?? '\u{10ffff}', query.limit);
+  }
+
+  async #page(text: string, principal: Principal, after: string, wanted = 100): Promise<Page<ShownRequest>> {
+    if (!Number.isInteger(wanted) || wanted < 1) throw fail('INVALID_VALUE', 'limit must be a whole number from 1.');
+    const limit = Math.min(wanted, LIMITS.sessionPageRows);
+    const rows = await this.#store.read('approvals.list', (tx) => tx.all(text, [principal.tenant, after, limit + 1]));
+    const now = this.#context.clock.nowMs();
+    const items = rows.slice(0, limit).map((row) => showRequest(requestOf(row), now));
+    return { items, next: rows.length > limit ? (items.at(-1)?.requestId ?? null) : null };
+  }
+
+  /** One request with the digest of exactly what is shown. APPROVAL_NOT_FOUND, APPROVAL_CORRUPT. */
+  async show(principal: Principal, requestId: string): Promise<ShownRequest> {
+    const request = await this.#store.read('approvals.show', (tx) => requireRequest(tx, principal, requestId));
+    return showRequest(request, this.#context.clock.nowMs());
+  }
+
+  /** The calls of one model reply as a batch; null when the group proposed none. ACTION_GROUP_NOT_FOUND. */
+  async batch(principal: Principal, groupId: string): Promise<ApprovalBatch | null> {
+    return this.#store.read('approvals.batch', (tx) => readBatch(tx, principal, groupId));
+  }
+
+  /**
+   * Decides one or more requests, all or none. Edits are held against the editable fields and the tool's schema before
+   * anything is stored. Refuses as `decide` and `checkEdit` do, and with APPROVAL_EXPIRED when a request's time was
+   * over: that is written down, and nothing else is decided.
+   */
+  async decide(principal: Principal, said: readonly Said[]): Promise<readonly PermissionRequest[]> {
+    const verdicts: Verdict[] = [];
+    for (const one of said) verdicts.push(await this.#checked(principal, one));
+    const result = await this.#store.write('approvals.decide', (tx) => decide(tx, this.#context, principal, verdicts));
+    if (result.outcome === 'decided') return result.requests;
+    throw fail('APPROVAL_EXPIRED', 'The time to decide this request is over; it was not decided.');
+  }
+
+  async #checked(principal: Principal, said: Said): Promise<Verdict> {
+    const { editedArguments, ...verdict } = said;
+    if (!editedArguments) return verdict;
+    if (said.decision !== 'approve') throw fail('INVALID_VALUE', 'Arguments are edited with an approval only.');
+    const { action } = await this.#store.read('approvals.edit', (tx) => requireRequest(tx, principal, said.requestId));
+    requireApprover(action, principal);
+    if (action.requestSha256 !== said.digest)
+      throw fail('APPROVAL_DIGEST_MISMATCH', 'What was decided on is not the request as it is stored.');
+    const edit = await checkEdit(action, editedArguments, this.#validate);
+    return edit ? { ...verdict, edit } : verdict;
+  }
+
+  /** Times out what has passed its expiry; see `sweepExpired`. */
+  async sweep(limit: number = LIMITS.approvalSweepRows): Promise<SweepResult> {
+    return this.#store.write('approvals.sweep', (tx) =>
+      sweepExpired(tx, this.#context, Math.min(limit, LIMITS.approvalSweepRows)),
+    );
+  }
+}
+
+/** The batch of a group as it stands. At most 500 calls a group, so the events of one are read whole. */
+export async function readBatch(tx: ReadTx, principal: Principal, groupId: string): Promise<ApprovalBatch | null> {
+  await requireGroup(tx, principal, groupId);
+  const rows = await tx.all(sql.LIST_GROUP_REQUESTS, [groupId, principal.tenant]);
+  const events = [];
+  let after: string | undefined;
+  do {
+    const page = await listGroupEvents(tx, principal, groupId, {
+      limit: LIMITS.sessionPageRows,
+      ...(after ? { after } : {}),
+    });
+    events.push(...page.items);
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return projectBatch(groupId, events, rows.map(requestOf));
+}
+
+/** The arguments of a request as a value. */
+export const argumentsOf = (request: PermissionRequest) =>
+  readCanonicalJson(request.action.canonicalArguments, JSON_PROFILES.packages);

@@ -1,0 +1,20 @@
+import type { Limit } from './limit.ts';
+
+const MIB = 1024 * 1024;
+
+/** Bounds of sessions and of their ledger. */
+export const sessionLimits = {
+  sessionIdCodePoints: { max: 512, unit: 'code points', why: 'The autonomy and package contracts for identifiers.' },
+  sessionWordCodePoints: { max: 64, unit: 'code points', why: 'A kind or a type is one word that a person reads.' },
+  sessionNameCodePoints: { max: 1024, unit: 'code points', why: 'A name or a reason is shown on one line of a list.' },
+  sessionTextUnits: { max: 16 * MIB, unit: 'code points', why: 'The longest string that a package may carry.' },
+  sessionJsonCodePoints: { max: 32 * MIB, unit: 'code points', why: 'The autonomy contract for one stored value.' },
+  sessionResourceKeys: { max: 10_000, unit: 'items', why: 'The autonomy contract for one list.' },
+  sessionPageRows: { max: 500, unit: 'items', why: 'A page is held in memory and shown whole.' },
+  sessionTicketsQueued: {
+    max: 1000,
+    unit: 'items',
+    why: 'More writers than this waiting for one session is a fault of the host, and each wakes to look.',
+  },
+  sessionTicketLeaseMs: { max: 300_000, unit: 'ms', why: 'A dead holder keeps everyone waiting no longer than this.' },
+} as const satisfies Record<string, Limit>;

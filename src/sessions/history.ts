@@ -1,0 +1,136 @@
+import { fail } from '../core/index.ts';
+import type { ReadTx, Row, SqlParams } from '../store/index.ts';
+import { pageSize } from './bounds.ts';
+import type {
+  ActionEvent,
+  ActionGroup,
+  Message,
+  Page,
+  Principal,
+  Session,
+  SessionBranch,
+  SessionTicket,
+  Turn,
+} from './model.ts';
+import * as sql from './queries.ts';
+import { branchOf, eventOf, groupOf, messageOf, sessionOf, ticketOf, turnOf } from './rows.ts';
+import { requireSession } from './service.ts';
+import { LIST_TICKETS } from './ticket-queries.ts';
+
+export interface PageQuery {
+  /** The `next` of the page before; absent for the first. */
+  readonly after?: string;
+  /** Rows wanted, at most 500. Default 100. */
+  readonly limit?: number;
+}
+
+/** Reads one row more than asked for, to know whether a page follows. */
+async function page<T>(
+  tx: ReadTx,
+  text: string,
+  params: SqlParams,
+  limit: number,
+  of: (row: Row) => T,
+  key: (item: T) => string,
+): Promise<Page<T>> {
+  const rows = await tx.all(text, [...params, limit + 1]);
+  const items = rows.slice(0, limit).map(of);
+  const last = items.at(-1);
+  return { items, next: rows.length > limit && last !== undefined ? key(last) : null };
+}
+
+function afterNumber(after: string | undefined, first: number): number {
+  if (after === undefined) return first;
+  if (!/^\d{1,15}$/.test(after)) throw fail('INVALID_VALUE', 'after must be the next of the page before.');
+  return Number(after);
+}
+
+/** Sessions of the principal's tenant, newest first. */
+export function listSessions(tx: ReadTx, principal: Principal, query: PageQuery = {}): Promise<Page<Session>> {
+  const params = [principal.tenant, query.after ?? '\u{10ffff}'];
+  return page(tx, sql.LIST_SESSIONS, params, pageSize(query.limit), sessionOf, (item) => item.rootFrameId);
+}
+
+/** Branches of a session, by id. SESSION_NOT_FOUND. */
+export async function listBranches(
+  tx: ReadTx,
+  principal: Principal,
+  rootFrameId: string,
+  query: PageQuery = {},
+): Promise<Page<SessionBranch>> {
+  await requireSession(tx, principal, rootFrameId);
+  const params = [rootFrameId, query.after ?? ''];
+  return page(tx, sql.LIST_BRANCHES, params, pageSize(query.limit), branchOf, (item) => item.branchId);
+}
+
+/** Turns of a session in their order. SESSION_NOT_FOUND. */
+export async function listTurns(
+  tx: ReadTx,
+  principal: Principal,
+  rootFrameId: string,
+  query: PageQuery = {},
+): Promise<Page<Turn>> {
+  await requireSession(tx, principal, rootFrameId);
+  const params = [rootFrameId, afterNumber(query.after, 0)];
+  return page(tx, sql.LIST_TURNS, params, pageSize(query.limit), turnOf, (item) => String(item.firstPosition));
+}
+
+/** Action groups of a session in the order of the ledger. SESSION_NOT_FOUND. */
+export async function listGroups(
+  tx: ReadTx,
+  principal: Principal,
+  rootFrameId: string,
+  query: PageQuery = {},
+): Promise<Page<ActionGroup>> {
+  await requireSession(tx, principal, rootFrameId);
+  const params = [rootFrameId, afterNumber(query.after, 0)];
+  return page(tx, sql.LIST_GROUPS, params, pageSize(query.limit), groupOf, (item) => String(item.position));
+}
+
+/** The group, or ACTION_GROUP_NOT_FOUND. */
+export async function requireGroup(tx: ReadTx, principal: Principal, groupId: string): Promise<ActionGroup> {
+  const row = await tx.get(sql.SELECT_GROUP, [groupId, principal.tenant]);
+  if (!row) throw fail('ACTION_GROUP_NOT_FOUND', 'There is no such action group.');
+  return groupOf(row);
+}
+
+/** Events of one group in their sequence. ACTION_GROUP_NOT_FOUND. */
+export async function listGroupEvents(
+  tx: ReadTx,
+  principal: Principal,
+  groupId: string,
+  query: PageQuery = {},
+): Promise<Page<ActionEvent>> {
+  await requireGroup(tx, principal, groupId);
+  const params = [groupId, afterNumber(query.after, -1)];
+  return page(tx, sql.LIST_GROUP_EVENTS, params, pageSize(query.limit), eventOf, (item) => String(item.sequence));
+}
+
+/** Events of a whole session in the order of the ledger. SESSION_NOT_FOUND. */
+export async function listEvents(
+  tx: ReadTx,
+  principal: Principal,
+  rootFrameId: string,
+  query: PageQuery = {},
+): Promise<Page<ActionEvent>> {
+  await requireSession(tx, principal, rootFrameId);
+  const params = [rootFrameId, afterNumber(query.after, 0)];
+  return page(tx, sql.LIST_EVENTS, params, pageSize(query.limit), eventOf, (item) => String(item.position));
+}
+
+/** Messages of a whole session, all branches, in their order. SESSION_NOT_FOUND. */
+export async function listMessages(
+  tx: ReadTx,
+  principal: Principal,
+  rootFrameId: string,
+  query: PageQuery = {},
+): Promise<Page<Message>> {
+  await requireSession(tx, principal, rootFrameId);
+  const params = [rootFrameId, afterNumber(query.after, 0)];
+  return page(tx, sql.LIST_MESSAGES, params, pageSize(query.limit), messageOf, (item) => String(item.seq));
+}
+
+/** Who holds the session's pen and who waits for it, in order; empty for a session that is not the principal's. */
+export async function listTickets(tx: ReadTx, principal: Principal, rootFrameId: string): Promise<SessionTicket[]> {
+  return (await tx.all(LIST_TICKETS, [rootFrameId, principal.tenant])).map(ticketOf);
+}

@@ -1,0 +1,57 @@
+import type { JsonValue } from '../core/index.ts';
+import type { Tx } from '../store/index.ts';
+import type { ActionEventType, ActionGroupKind } from './model.ts';
+
+/** What is about to be written to a session's ledger. */
+export type Admission =
+  | {
+      readonly what: 'group';
+      readonly rootFrameId: string;
+      readonly branchId: string;
+      readonly turnId: string;
+      readonly kind: ActionGroupKind;
+    }
+  | {
+      readonly what: 'event';
+      readonly groupId: string;
+      readonly type: ActionEventType;
+      readonly actionId: string | null;
+      readonly toolCallId: string | null;
+      /** True for an observation of something that had begun: it gives no new authority. */
+      readonly observes: boolean;
+    }
+  | { readonly what: 'attempt'; readonly groupId: string; readonly step: 'allocated' | 'started' };
+
+/** A branch's head has moved back. Everything after `revertedTo` on that branch is hidden from then on. */
+export interface Reverted {
+  readonly rootFrameId: string;
+  readonly branchId: string;
+  readonly checkpointId: string;
+  readonly revertedTo: string;
+  readonly undoCheckpointId: string | null;
+  readonly at: number;
+}
+
+/** What another context adds to a checkpoint that is being made. */
+export interface CheckpointParts {
+  readonly autoEventCursor?: number;
+  readonly permissionState?: JsonValue;
+  readonly capabilityState?: JsonValue;
+  readonly artifactVersions?: JsonValue;
+  readonly environmentPins?: JsonValue;
+  readonly generationRefs?: JsonValue;
+}
+
+/**
+ * A say of a higher room in what happens to a session. Each hook runs in the transaction of what it judges: one that
+ * throws undoes it. Hooks await nothing but `tx`.
+ */
+export interface SessionHooks {
+  admit?(tx: Tx, admission: Admission): Promise<void>;
+  onRevert?(tx: Tx, reverted: Reverted): Promise<void>;
+  checkpointParts?(tx: Tx, at: { readonly rootFrameId: string; readonly branchId: string }): Promise<CheckpointParts>;
+}
+
+export async function admitAll(tx: Tx, hooks: readonly SessionHooks[], admission: Admission): Promise<void> {
+  for (const hook of hooks) await hook.admit?.(tx, admission);
+}

@@ -1,0 +1,56 @@
+export { auditSession, type SessionAudit, type SessionProblem } from './audit.ts';
+export {
+  listBranches,
+  listEvents,
+  listGroupEvents,
+  listGroups,
+  listMessages,
+  listSessions,
+  listTickets,
+  listTurns,
+  type PageQuery,
+  requireGroup,
+} from './history.ts';
+export type { Admission, CheckpointParts, Reverted, SessionHooks } from './hooks.ts';
+export {
+  appendEvent,
+  type LedgerEntry,
+  type NewEvent,
+  type NewGroup,
+  observes,
+  openGroup,
+  sealGroup,
+  type SessionContext,
+  type Written,
+  type WrittenEvent,
+  type WrittenGroup,
+} from './ledger.ts';
+export type {
+  ActionEvent,
+  ActionEventType,
+  ActionGroup,
+  ActionGroupKind,
+  Message,
+  MessageRole,
+  Page,
+  Principal,
+  Session,
+  SessionBranch,
+  SessionTicket,
+  TrustState,
+  Turn,
+} from './model.ts';
+export { type PenOptions, SessionPen } from './pen.ts';
+export { QUARANTINE_PREFIX, REVERT_MARKER_PREFIX } from './queries.ts';
+export { type Rendering, renderEvent, renderGroup } from './rendering.ts';
+export {
+  beginTurn,
+  getSetting,
+  type NewSession,
+  openSession,
+  putSetting,
+  requireBranch,
+  requireSession,
+} from './service.ts';
+export { sessionsSchema } from './tables.ts';
+export { holdTicket, type NewTicket, queueTicket, releaseTicket } from './tickets.ts';

@@ -1,0 +1,289 @@
+import {
+  type Clock,
+  canonicalJson,
+  fail,
+  type Ids,
+  isJsonObject,
+  type JsonValue,
+  requireWithin,
+} from '../core/index.ts';
+import { appendFeed, type Row, type SqlValue, type Tx } from '../store/index.ts';
+import { checkId, checkJsonText, checkLongText, checkWord } from './bounds.ts';
+import { admitAll, type SessionHooks } from './hooks.ts';
+import type { ActionEventType, ActionGroupKind, Principal } from './model.ts';
+import { INSERT_EVENT, INSERT_GROUP, INSERT_MESSAGE, SEAL_GROUP, WHY_REFUSED } from './queries.ts';
+import { type Rendering, renderEvent, renderGroup } from './rendering.ts';
+import { jsonOrNull } from './rows.ts';
+
+/** What the functions of this room need of the world; made once, in the composition root. */
+export interface SessionContext {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly hooks: readonly SessionHooks[];
+}
+
+/** How a line may come into the ledger. */
+export interface LedgerEntry {
+  /** Refuse unless this ticket is held and its lease has not ended. */
+  readonly ticketId?: string;
+  /** The importer writes history into a session that is still quarantined, without messages. */
+  readonly imported?: { readonly id: string; readonly createdAt: number };
+}
+
+export interface NewGroup extends LedgerEntry {
+  readonly rootFrameId: string;
+  readonly branchId: string;
+  readonly turnId: string;
+  readonly kind: ActionGroupKind;
+  readonly provider?: string;
+  readonly model?: string;
+  readonly wireState?: JsonValue;
+  readonly assistantContent?: string;
+  readonly assistantMessage?: JsonValue;
+  readonly usage?: JsonValue;
+  readonly costUsd?: number;
+}
+
+export interface NewEvent extends LedgerEntry {
+  readonly groupId: string;
+  readonly type: ActionEventType;
+  readonly actionId?: string;
+  readonly toolCallId?: string;
+  readonly wireId?: string;
+  readonly canonicalArguments?: JsonValue;
+  readonly rawArguments?: string;
+  readonly result?: JsonValue;
+  readonly sideEffectClass?: string;
+  readonly resourceKeys?: readonly string[];
+  /** What the feed says of it; null where the caller writes one entry for the whole transaction itself. */
+  readonly feed?: { readonly kind: string; readonly reference: string } | null;
+}
+
+/** Where a line was put. `messageSeq` is there when the line shows and its message was written with it. */
+export interface Written {
+  readonly id: string;
+  readonly position: number;
+  readonly messageSeq: number | null;
+}
+
+export interface WrittenGroup extends Written {
+  readonly ordinal: number;
+}
+
+export interface WrittenEvent extends Written {
+  readonly sequence: number;
+}
+
+/** Types that only report something that had begun. They are admitted where new authority no longer is. */
+const OBSERVING: ReadonlySet<string> = new Set([
+  'result',
+  'observation',
+  'completed',
+  'failed',
+  'denied',
+  'timed_out',
+  'cancelled',
+  'permission_revoked',
+]);
+
+/** True when the event gives no new authority: an observation, or a permission resolved to anything but allow. */
+export function observes(event: Pick<NewEvent, 'type' | 'result'>): boolean {
+  if (event.type !== 'permission_resolved') return OBSERVING.has(event.type);
+  return isJsonObject(event.result) && event.result['state'] !== 'allowed';
+}
+
+/**
+ * Opens an action group at the end of its branch, and the message it shows, in the caller's transaction.
+ * Refuses with BRANCH_NOT_FOUND, SESSION_QUARANTINED, SESSION_REVERTING, TICKET_LOST, INVALID_VALUE, LIMIT_REACHED, or
+ * what a hook throws. Two statements and a feed entry, or one less when the group shows nothing.
+ */
+export async function openGroup(
+  tx: Tx,
+  context: SessionContext,
+  principal: Principal,
+  group: NewGroup,
+): Promise<WrittenGroup> {
+  checkGroup(group);
+  const { rootFrameId, branchId, turnId, kind } = group;
+  await admitAll(tx, context.hooks, { what: 'group', rootFrameId, branchId, turnId, kind });
+  const now = group.imported?.createdAt ?? context.clock.nowMs();
+  const id = group.imported?.id ?? context.ids.next();
+  const row = await tx.get(INSERT_GROUP, groupParams(group, { id, now, clockMs: context.clock.nowMs(), principal }));
+  if (!row) throw await refusal(tx, null, branchId, principal);
+  const shown = group.imported
+    ? undefined
+    : renderGroup({
+        kind,
+        turnId,
+        assistantContent: group.assistantContent ?? null,
+        assistantMessage: group.assistantMessage ?? null,
+      });
+  const messageSeq = await show(tx, context, shown, { rootFrameId, branchId, groupId: id, eventId: null, now });
+  await appendFeed(tx, { tenantId: principal.tenant, kind: 'action_group.opened', reference: id });
+  return { id, ordinal: Number(row['ordinal']), position: Number(row['position']), messageSeq };
+}
+
+/**
+ * Appends one event to a group, and the message it shows, in the caller's transaction.
+ * Refuses with ACTION_GROUP_NOT_FOUND, SESSION_QUARANTINED, SESSION_REVERTING, TICKET_LOST, INVALID_VALUE,
+ * LIMIT_REACHED, or what a hook throws. One statement; a result of a call that shows costs one more, and a feed entry.
+ */
+export async function appendEvent(
+  tx: Tx,
+  context: SessionContext,
+  principal: Principal,
+  event: NewEvent,
+): Promise<WrittenEvent> {
+  checkEvent(event);
+  const { groupId, type } = event;
+  const late = observes(event);
+  const actionId = event.actionId ?? null;
+  const toolCallId = event.toolCallId ?? null;
+  await admitAll(tx, context.hooks, { what: 'event', groupId, type, actionId, toolCallId, observes: late });
+  const now = event.imported?.createdAt ?? context.clock.nowMs();
+  const id = event.imported?.id ?? context.ids.next();
+  const row = await tx.get(INSERT_EVENT, eventParams(event, { id, now, clockMs: context.clock.nowMs(), principal }));
+  if (!row) throw await refusal(tx, groupId, null, principal);
+  const shown = event.imported ? undefined : renderEvent({ type, toolCallId, result: event.result ?? null });
+  const place = {
+    rootFrameId: String(row['root_frame_id']),
+    branchId: String(row['branch_id']),
+    groupId,
+    eventId: id,
+    now,
+  };
+  const messageSeq = await show(tx, context, shown, place);
+  if (event.feed !== null) {
+    const entry = event.feed ?? { kind: `action_event.${type}`, reference: id };
+    await appendFeed(tx, { tenantId: principal.tenant, ...entry });
+  }
+  return { id, sequence: Number(row['sequence']), position: Number(row['position']), messageSeq };
+}
+
+/** What a line gets from its writing rather than from its writer. */
+interface Stamp {
+  readonly id: string;
+  /** What the line says of its time; an import keeps the old one. */
+  readonly now: number;
+  /** The host's clock, for leases. */
+  readonly clockMs: number;
+  readonly principal: Principal;
+}
+
+function groupParams(group: NewGroup, { id, now, clockMs, principal }: Stamp): SqlValue[] {
+  return [
+    id,
+    group.rootFrameId,
+    group.branchId,
+    clockMs,
+    group.ticketId ?? null,
+    principal.tenant,
+    group.imported ? 1 : 0,
+    group.turnId,
+    group.kind,
+    group.provider ?? null,
+    group.model ?? null,
+    stored(group.wireState),
+    group.assistantContent ?? null,
+    stored(group.assistantMessage),
+    stored(group.usage),
+    group.costUsd ?? null,
+    now,
+  ];
+}
+
+function eventParams(event: NewEvent, { id, now, clockMs, principal }: Stamp): SqlValue[] {
+  return [
+    id,
+    event.groupId,
+    observes(event) ? 1 : 0,
+    clockMs,
+    event.ticketId ?? null,
+    principal.tenant,
+    event.imported ? 1 : 0,
+    event.type,
+    event.actionId ?? null,
+    event.toolCallId ?? null,
+    event.wireId ?? null,
+    stored(event.canonicalArguments),
+    event.rawArguments ?? null,
+    stored(event.result),
+    event.sideEffectClass ?? null,
+    event.resourceKeys ? canonicalJson([...event.resourceKeys]) : null,
+    now,
+  ];
+}
+
+const stored = (value: JsonValue | undefined): string | null => checkJsonText(jsonOrNull(value));
+
+function checkGroup(group: NewGroup): void {
+  checkId('turn_id', group.turnId);
+  checkWord('kind', group.kind);
+  if (group.imported) checkId('group_id', group.imported.id);
+  for (const [name, text] of [
+    ['provider', group.provider],
+    ['model', group.model],
+    ['assistant_content', group.assistantContent],
+  ] as const)
+    checkLongText(name, text);
+}
+
+function checkEvent(event: NewEvent): void {
+  checkWord('type', event.type);
+  if (event.imported) checkId('event_id', event.imported.id);
+  for (const [name, text] of [
+    ['action_id', event.actionId],
+    ['tool_call_id', event.toolCallId],
+    ['wire_id', event.wireId],
+    ['side_effect_class', event.sideEffectClass],
+  ] as const)
+    if (text !== undefined) checkId(name, text);
+  checkLongText('raw_arguments', event.rawArguments);
+  requireWithin('sessionResourceKeys', event.resourceKeys?.length ?? 0);
+}
+
+interface Place {
+  readonly rootFrameId: string;
+  readonly branchId: string;
+  readonly groupId: string;
+  readonly eventId: string | null;
+  readonly now: number;
+}
+
+async function show(
+  tx: Tx,
+  context: SessionContext,
+  shown: Rendering | undefined,
+  place: Place,
+): Promise<number | null> {
+  if (!shown) return null;
+  const row = await tx.get(INSERT_MESSAGE, [
+    context.ids.next(),
+    place.rootFrameId,
+    place.branchId,
+    shown.role,
+    shown.content,
+    stored(shown.metadata),
+    place.groupId,
+    place.eventId,
+    place.now,
+  ]);
+  return Number(row?.['seq']);
+}
+
+async function refusal(tx: Tx, groupId: string | null, branchId: string | null, principal: Principal): Promise<Error> {
+  const row: Row | undefined = await tx.get(WHY_REFUSED, [branchId, groupId, principal.tenant]);
+  if (!row && groupId !== null) return fail('ACTION_GROUP_NOT_FOUND', 'There is no such action group.');
+  if (!row) return fail('BRANCH_NOT_FOUND', 'There is no such branch in this session.');
+  if (Number(row['quarantined']) !== 0)
+    return fail('SESSION_QUARANTINED', 'The session was imported and is view-only until it is confirmed.');
+  if (Number(row['reverting']) !== 0)
+    return fail('SESSION_REVERTING', 'A revert of this session was interrupted and must be finished first.');
+  return fail('TICKET_LOST', 'The ticket for writing to this session is no longer held.');
+}
+
+/** Closes a group for good: after this its events are guarded by whoever sealed it. ACTION_GROUP_SEALED the second time. */
+export async function sealGroup(tx: Tx, groupId: string, atMs: number): Promise<void> {
+  const { changes } = await tx.run(SEAL_GROUP, [atMs, groupId]);
+  if (changes !== 1) throw fail('ACTION_GROUP_SEALED', 'The action group is sealed already, or there is none.');
+}

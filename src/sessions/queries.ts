@@ -1,0 +1,110 @@
+/** Rows of `session_settings` whose presence alone stops new work, whatever their value. */
+export const QUARANTINE_PREFIX = 'session:import-quarantine:';
+export const REVERT_MARKER_PREFIX = 'session:revert-recovery:';
+
+const present = (prefix: string, root: string): string =>
+  `EXISTS (SELECT 1 FROM session_settings WHERE root_frame_id = ${root}
+   AND key >= '${prefix}' AND key < '${prefix.slice(0, -1)};')`;
+
+/** True while the session named by the SQL expression `root` is quarantined. */
+export const quarantined = (root: string): string => present(QUARANTINE_PREFIX, root);
+/** True while a revert of that session waits to be finished. */
+export const reverting = (root: string): string => present(REVERT_MARKER_PREFIX, root);
+
+const nextPosition = (root: string): string => `1 + MAX(
+  COALESCE((SELECT MAX(position) FROM action_events WHERE root_frame_id = ${root}), 0),
+  COALESCE((SELECT MAX(position) FROM action_groups WHERE root_frame_id = ${root}), 0))`;
+
+/** The pen: no ticket asked for, or a ticket that is held and whose lease has not ended. */
+const holdsPen = (root: string): string => `(p.ticket IS NULL OR EXISTS (SELECT 1 FROM session_tickets
+  WHERE ticket_id = p.ticket AND root_frame_id = ${root} AND state = 'held' AND lease_until > p.now))`;
+
+/** Parameters: the columns of `p`, in order. An import passes the quarantine and any revert marker. */
+export const INSERT_GROUP = `
+WITH p (id, root, branch, now, ticket, tenant, imported, turn, kind, provider, model, wire, content, message, usage,
+  cost, at) AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))
+INSERT INTO action_groups (group_id, root_frame_id, branch_id, turn_id, ordinal, position, kind, provider, model,
+  wire_state, assistant_content, assistant_message, usage, cost_usd, created_at)
+SELECT p.id, b.root_frame_id, b.branch_id, p.turn,
+  (SELECT COALESCE(MAX(ordinal) + 1, 0) FROM action_groups WHERE branch_id = b.branch_id),
+  ${nextPosition('b.root_frame_id')},
+  p.kind, p.provider, p.model, p.wire, p.content, p.message, p.usage, p.cost, p.at
+FROM p JOIN session_branches b ON b.branch_id = p.branch AND b.root_frame_id = p.root
+  JOIN sessions s ON s.root_frame_id = b.root_frame_id AND s.tenant_id = p.tenant
+WHERE (p.imported OR NOT (${quarantined('b.root_frame_id')} OR ${reverting('b.root_frame_id')}))
+  AND ${holdsPen('b.root_frame_id')}
+RETURNING ordinal, position`;
+
+/** Parameters: the columns of `p`, in order. What only observes passes a revert marker, but no quarantine. */
+export const INSERT_EVENT = `
+WITH p (id, grp, observes, now, ticket, tenant, imported, type, action, call, wire, arguments, raw, result, class, keys,
+  at) AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))
+INSERT INTO action_events (event_id, group_id, root_frame_id, sequence, position, type, action_id, tool_call_id,
+  wire_id, canonical_arguments, raw_arguments, result, side_effect_class, resource_keys, created_at)
+SELECT p.id, g.group_id, g.root_frame_id,
+  (SELECT COALESCE(MAX(sequence) + 1, 0) FROM action_events WHERE group_id = g.group_id),
+  ${nextPosition('g.root_frame_id')},
+  p.type, p.action, p.call, p.wire, p.arguments, p.raw, p.result, p.class, p.keys, p.at
+FROM p JOIN action_groups g ON g.group_id = p.grp
+  JOIN sessions s ON s.root_frame_id = g.root_frame_id AND s.tenant_id = p.tenant
+WHERE (p.imported OR NOT (${quarantined('g.root_frame_id')} OR (NOT p.observes AND ${reverting('g.root_frame_id')})))
+  AND ${holdsPen('g.root_frame_id')}
+RETURNING root_frame_id, sequence, position,
+  (SELECT branch_id FROM action_groups g WHERE g.group_id = action_events.group_id) AS branch_id`;
+
+/** Why an insert into the ledger found no place: branch or null, group or null, tenant. */
+export const WHY_REFUSED = `
+SELECT b.branch_id, ${quarantined('b.root_frame_id')} AS quarantined, ${reverting('b.root_frame_id')} AS reverting
+FROM session_branches b JOIN sessions s ON s.root_frame_id = b.root_frame_id
+WHERE b.branch_id = COALESCE(?, (SELECT branch_id FROM action_groups WHERE group_id = ?)) AND s.tenant_id = ?`;
+
+/** Parameters: the columns of `p`, in order. */
+export const INSERT_MESSAGE = `
+WITH p (id, root, branch, role, content, metadata, grp, event, at) AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?))
+INSERT INTO messages (message_id, root_frame_id, branch_id, seq, role, content, metadata, group_id, event_id, created_at)
+SELECT id, root, branch, (SELECT COALESCE(MAX(seq) + 1, 1) FROM messages WHERE root_frame_id = p.root),
+  role, content, metadata, grp, event, at FROM p
+RETURNING seq`;
+
+export const SEAL_GROUP = `UPDATE action_groups SET sealed_at = ? WHERE group_id = ? AND sealed_at IS NULL`;
+
+const SESSION_COLUMNS = `s.root_frame_id, s.tenant_id, s.project_id, s.kind, s.origin, s.name, s.task_summary,
+  s.attributes, s.active_branch_id, s.created_at, s.updated_at, ${quarantined('s.root_frame_id')} AS quarantined`;
+
+/** A session is only made in a project of the asker's tenant. */
+export const INSERT_SESSION = `
+WITH p (id, kind, origin, name, summary, attributes, at) AS (VALUES (?, ?, ?, ?, ?, ?, ?))
+INSERT INTO sessions (root_frame_id, tenant_id, project_id, kind, origin, name, task_summary, attributes,
+  active_branch_id, created_at, updated_at)
+SELECT p.id, j.tenant_id, j.project_id, p.kind, p.origin, p.name, p.summary, p.attributes, p.id, p.at, p.at
+FROM p JOIN projects j ON j.project_id = ? AND j.tenant_id = ?`;
+export const ID_TAKEN = `SELECT 1 AS taken FROM session_branches WHERE branch_id = ?`;
+export const INSERT_BRANCH = `
+INSERT INTO session_branches (branch_id, root_frame_id, parent_branch_id, base_checkpoint_id, head_checkpoint_id, name,
+  created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+export const SELECT_SESSION = `SELECT ${SESSION_COLUMNS} FROM sessions s WHERE s.root_frame_id = ? AND s.tenant_id = ?`;
+export const LIST_SESSIONS = `SELECT ${SESSION_COLUMNS} FROM sessions s
+WHERE s.tenant_id = ? AND s.root_frame_id < ? ORDER BY s.root_frame_id DESC LIMIT ?`;
+export const SELECT_BRANCH = `SELECT b.* FROM session_branches b JOIN sessions s ON s.root_frame_id = b.root_frame_id
+WHERE b.branch_id = ? AND b.root_frame_id = ? AND s.tenant_id = ?`;
+export const LIST_BRANCHES = `SELECT * FROM session_branches WHERE root_frame_id = ? AND branch_id > ?
+ORDER BY branch_id LIMIT ?`;
+
+export const SELECT_GROUP = `SELECT g.* FROM action_groups g JOIN sessions s ON s.root_frame_id = g.root_frame_id
+WHERE g.group_id = ? AND s.tenant_id = ?`;
+export const LIST_GROUPS = `SELECT * FROM action_groups WHERE root_frame_id = ? AND position > ?
+ORDER BY position LIMIT ?`;
+export const LIST_GROUP_EVENTS = `SELECT * FROM action_events WHERE group_id = ? AND sequence > ?
+ORDER BY sequence LIMIT ?`;
+export const LIST_EVENTS = `SELECT * FROM action_events WHERE root_frame_id = ? AND position > ?
+ORDER BY position LIMIT ?`;
+export const LIST_MESSAGES = `SELECT * FROM messages WHERE root_frame_id = ? AND seq > ? ORDER BY seq LIMIT ?`;
+export const LIST_TURNS = `SELECT turn_id, MIN(branch_id) AS branch_id, COUNT(*) AS groups,
+  MIN(position) AS first_position, MAX(position) AS last_position, MIN(created_at) AS started_at
+FROM action_groups WHERE root_frame_id = ? GROUP BY turn_id HAVING MIN(position) > ?
+ORDER BY first_position LIMIT ?`;
+
+export const GET_SETTING = `SELECT value, updated_at FROM session_settings WHERE root_frame_id = ? AND key = ?`;
+export const PUT_SETTING = `INSERT INTO session_settings (root_frame_id, key, value, updated_at) VALUES (?, ?, ?, ?)
+ON CONFLICT (root_frame_id, key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`;
+export const DROP_SETTING = `DELETE FROM session_settings WHERE root_frame_id = ? AND key = ?`;
