@@ -4,6 +4,7 @@ import type { ContextSchema } from './migration.ts';
 import { storeRootsSchema } from './roots.ts';
 
 export { appendFeed, type FeedEntry, type FeedPage, feedSchema, readFeed } from './feed.ts';
+export { type Heartbeat, type HeartbeatOptions, startHeartbeat } from './heartbeat.ts';
 export {
   beatInstance,
   endInstance,

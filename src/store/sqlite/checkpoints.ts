@@ -6,7 +6,7 @@ const FRAMES = 1_000;
 /** Text and blobs that were bound since the last checkpoint: one large value makes many frames. */
 const BOUND_UNITS = FRAMES * 4_096;
 const FEWEST = 8;
-const MOST = 4_000;
+const MOST = 50_000;
 
 function scaled(count: number, frames: number): number {
   return Math.min(MOST, Math.max(FEWEST, Math.round((count * FRAMES) / Math.max(1, frames))));

@@ -5,7 +5,7 @@ import type { ContextSchema } from '../migration.ts';
 import { resultCode } from './driver-errors.ts';
 
 /** The store's one table of bookkeeping: `schema_version` for the context that fixes it, else `migration:` keys. */
-const BOOKKEEPING = `CREATE TABLE runtime_metadata (
+export const BOOKKEEPING = `CREATE TABLE runtime_metadata (
   metadata_key TEXT PRIMARY KEY,
   metadata_value TEXT NOT NULL
 ) STRICT`;

@@ -4,11 +4,13 @@ import { checkSchemas } from '../migration-digest.ts';
 import type { ContextSchema } from '../migration.ts';
 import type { StoreObserver } from '../observer.ts';
 import type { ReadTx, Store, Tx } from '../port.ts';
+import { backUp } from './backup.ts';
 import { announce, type ConnectionSettings, makeDurable, openConnection, readSettings } from './connection.ts';
 import { type Driver, loadDriver } from './driver.ts';
 import { storeError } from './driver-errors.ts';
 import { GroupReader } from './group-reader.ts';
 import { GroupWriter } from './group-writer.ts';
+import { checkIntegrity, type IntegrityReport } from './integrity.ts';
 import { checkLocation, createPrivately, narrowRights, syncFolderOf } from './location.ts';
 import { migrate, pendingSteps } from './migrations.ts';
 import { withPatience } from './patience.ts';
@@ -34,6 +36,13 @@ export interface SqliteStore extends Store {
   settings(): ConnectionSettings;
   /** Why this process writes no more, or undefined. */
   halted(): HoldfastError | undefined;
+  /** Checks the whole database in one snapshot. It reads every page and blocks the process meanwhile. */
+  integrityCheck(): IntegrityReport;
+  /**
+   * Copies the database into a new file while others read and write it, and verifies the copy before it gets its name.
+   * @throws STORE_TARGET_EXISTS, STORE_CORRUPT, STORE_FULL, STORE_IO, INVALID_VALUE
+   */
+  backup(target: string): Promise<IntegrityReport>;
 }
 
 function checkBusyTimeout(ms: number): number {
@@ -86,7 +95,8 @@ async function openWriter(opening: Opening): Promise<DatabaseSync> {
   return database;
 }
 
-function openReader({ driver, path, options }: Opening): DatabaseSync {
+function openReader(opening: Opening, role: 'reader' | 'tool'): DatabaseSync {
+  const { driver, path, options } = opening;
   const database = openConnection(driver, path);
   try {
     makeDurable(database);
@@ -95,7 +105,7 @@ function openReader({ driver, path, options }: Opening): DatabaseSync {
     database.close();
     throw storeError(error);
   }
-  announce(options.observer, 'reader');
+  announce(options.observer, role);
   return database;
 }
 
@@ -103,16 +113,16 @@ class OpenStore implements SqliteStore {
   readonly #database: DatabaseSync;
   readonly #writer: GroupWriter;
   readonly #reader: GroupReader;
-  readonly #observer: StoreObserver | undefined;
+  readonly #opening: Opening;
   #closing: Promise<void> | undefined;
 
   constructor(database: DatabaseSync, opening: Opening) {
     const { observer, faults } = opening.options;
     this.#database = database;
-    this.#observer = observer;
+    this.#opening = opening;
     const { busyTimeoutMs } = opening;
     this.#writer = new GroupWriter({ database, busyTimeoutMs, observer, faults: faults ?? noFaults });
-    this.#reader = new GroupReader({ observer, open: () => openReader(opening) });
+    this.#reader = new GroupReader({ observer, open: () => openReader(opening, 'reader') });
   }
 
   write<T>(name: string, body: (tx: Tx) => Promise<T>): Promise<T> {
@@ -131,6 +141,30 @@ class OpenStore implements SqliteStore {
     return this.#writer.halted;
   }
 
+  integrityCheck(): IntegrityReport {
+    const { driver, options } = this.#opening;
+    const database = openReader(this.#opening, 'tool');
+    try {
+      return checkIntegrity(database, driver, options.schemas);
+    } catch (error) {
+      throw storeError(error);
+    } finally {
+      this.#closeTool(database);
+    }
+  }
+
+  backup(target: string): Promise<IntegrityReport> {
+    const { driver, options } = this.#opening;
+    const faults = options.faults ?? noFaults;
+    const open = () => openReader(this.#opening, 'tool');
+    return backUp({ driver, schemas: options.schemas, faults, open, close: (db) => this.#closeTool(db) }, target);
+  }
+
+  #closeTool(database: DatabaseSync): void {
+    database.close();
+    this.#opening.options.observer?.({ kind: 'connection_closed', role: 'tool' });
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -139,7 +173,7 @@ class OpenStore implements SqliteStore {
   async #close(): Promise<void> {
     await Promise.all([this.#writer.close(), this.#reader.close()]);
     this.#database.close();
-    this.#observer?.({ kind: 'connection_closed', role: 'writer' });
+    this.#opening.options.observer?.({ kind: 'connection_closed', role: 'writer' });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

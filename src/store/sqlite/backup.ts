@@ -1,0 +1,150 @@
+import { closeSync, constants, copyFileSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { type FaultPoints, fail, HoldfastError, noFaults } from '../../core/index.ts';
+import { checkSchemas } from '../migration-digest.ts';
+import type { ContextSchema } from '../migration.ts';
+import { openConnection } from './connection.ts';
+import { type Driver, loadDriver } from './driver.ts';
+import { storeError } from './driver-errors.ts';
+import { checkIntegrity, type IntegrityReport } from './integrity.ts';
+import { checkLocation, createPrivately, narrowRights, syncFolderOf } from './location.ts';
+
+/** All pages in one step: one snapshot, which writers do not disturb, taken on a thread of the driver. */
+const ALL_PAGES = 0x7fffffff;
+
+const COMPANIONS = ['', '-wal', '-shm', '-journal'] as const;
+
+function refuseExisting(path: string): void {
+  if (COMPANIONS.some((suffix) => existsSync(path + suffix)))
+    throw fail('STORE_TARGET_EXISTS', 'The file that should be made exists already.');
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, constants.O_RDWR);
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function removeDatabase(path: string): void {
+  for (const suffix of COMPANIONS) rmSync(path + suffix, { force: true });
+}
+
+function verify(driver: Driver, path: string, schemas: readonly ContextSchema[]): IntegrityReport {
+  const database = openConnection(driver, path);
+  try {
+    const report = checkIntegrity(database, driver, schemas);
+    const { integrity, foreignKeys, migrations, schema } = report;
+    const details = {
+      integrity: integrity.length,
+      foreign_keys: foreignKeys.length,
+      migrations: migrations[0] ?? '',
+      schema: schema[0] ?? '',
+    };
+    if (!report.ok) throw fail('STORE_CORRUPT', 'The copy of the database is not sound.', { details });
+    return report;
+  } catch (error) {
+    throw storeError(error);
+  } finally {
+    database.close();
+  }
+}
+
+/** Gives the finished file its name, never over another file: a link fails where the name is taken. */
+function publish(partial: string, path: string): void {
+  try {
+    linkSync(partial, path);
+  } catch (cause) {
+    if (existsSync(path)) throw fail('STORE_TARGET_EXISTS', 'The file that should be made exists already.', { cause });
+    throw cause;
+  }
+  rmSync(partial);
+  syncFolderOf(path);
+}
+
+function asStorageError(error: unknown): unknown {
+  const known = storeError(error);
+  if (known instanceof HoldfastError) return known;
+  const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+  return fail(isFull ? 'STORE_FULL' : 'STORE_IO', 'The copy of the database could not be written.', { cause: error });
+}
+
+/** Makes `path` by way of a file beside it, so that it is either absent or whole, verified and durable. */
+async function makeWhole(
+  path: string,
+  faults: FaultPoints,
+  write: (partial: string) => Promise<void> | void,
+  check: (partial: string) => IntegrityReport,
+): Promise<IntegrityReport> {
+  refuseExisting(path);
+  const partial = `${path}.partial`;
+  removeDatabase(partial);
+  try {
+    await write(partial);
+    const report = check(partial);
+    syncFile(partial);
+    await faults.reach('backup-written');
+    publish(partial, path);
+    return report;
+  } catch (error) {
+    removeDatabase(partial);
+    throw asStorageError(error);
+  }
+}
+
+export interface BackupSource {
+  readonly driver: Driver;
+  readonly schemas: readonly ContextSchema[];
+  readonly faults: FaultPoints;
+  /** A connection for the copy alone. */
+  readonly open: () => DatabaseSync;
+  readonly close: (database: DatabaseSync) => void;
+}
+
+/** Copies a living database into one new file while others read and write it. */
+export async function backUp(
+  { driver, schemas, faults, open, close }: BackupSource,
+  target: string,
+): Promise<IntegrityReport> {
+  const path = checkLocation(target);
+  const copy = async (partial: string): Promise<void> => {
+    createPrivately(partial);
+    const source = open();
+    try {
+      await driver.backup(source, partial, { rate: ALL_PAGES });
+    } finally {
+      close(source);
+    }
+  };
+  return makeWhole(path, faults, copy, (partial) => verify(driver, partial, schemas));
+}
+
+export interface RestoreOptions {
+  /** A file that `backup` made. It is only read. */
+  readonly backup: string;
+  /** Where the database is to be; nothing may be there yet. */
+  readonly file: string;
+  readonly schemas: readonly ContextSchema[];
+  readonly faults?: FaultPoints;
+}
+
+/**
+ * Puts a backup in an empty place, verified there before it gets its name.
+ * @throws STORE_TARGET_EXISTS, STORE_CORRUPT, STORE_FOREIGN, INVALID_VALUE; then nothing is left behind
+ */
+export async function restoreSqliteBackup(options: RestoreOptions): Promise<IntegrityReport> {
+  const { schemas, faults = noFaults } = options;
+  checkSchemas(schemas);
+  const driver = loadDriver();
+  const [backup, path] = [checkLocation(options.backup), checkLocation(options.file)];
+  if (!existsSync(backup)) throw fail('INVALID_VALUE', 'There is no such backup.');
+  if (existsSync(`${backup}-wal`))
+    throw fail('INVALID_VALUE', 'The backup is a database in use: back that up instead.');
+  const copy = (partial: string): void => {
+    copyFileSync(backup, partial);
+    narrowRights(partial);
+  };
+  return makeWhole(path, faults, copy, (partial) => verify(driver, partial, schemas));
+}
