@@ -4,6 +4,7 @@ import { coreErrorCodes } from './error-codes/core.ts';
 import { effectsErrorCodes } from './error-codes/effects.ts';
 import type { ErrorCodeEntry } from './error-codes/entry.ts';
 import { operationsErrorCodes } from './error-codes/operations.ts';
+import { mcpErrorCodes } from './error-codes/mcp.ts';
 import { modelsErrorCodes } from './error-codes/models.ts';
 import { approvalsErrorCodes } from './error-codes/approvals.ts';
 import { sessionsErrorCodes } from './error-codes/sessions.ts';
@@ -22,6 +23,7 @@ export const ERROR_TABLE = {
   ...effectsErrorCodes,
   ...toolsErrorCodes,
   ...modelsErrorCodes,
+  ...mcpErrorCodes,
   ...archiveErrorCodes,
   ...sessionsErrorCodes,
   ...approvalsErrorCodes,

@@ -6,6 +6,7 @@ import { effectsLimits } from './limit-tables/effects.ts';
 import type { Limit } from './limit-tables/limit.ts';
 import { sessionLimits } from './limit-tables/sessions.ts';
 import { storeLimits } from './limit-tables/store.ts';
+import { mcpLimits } from './limit-tables/mcp.ts';
 import { modelsLimits } from './limit-tables/models.ts';
 import { toolsLimits } from './limit-tables/tools.ts';
 
@@ -20,6 +21,7 @@ export const LIMIT_TABLE = {
   ...storeLimits,
   ...toolsLimits,
   ...modelsLimits,
+  ...mcpLimits,
 } as const satisfies Record<string, Limit>;
 
 export type LimitName = keyof typeof LIMIT_TABLE;

@@ -1,0 +1,52 @@
+import { fail, HoldfastError } from '../core/index.ts';
+import type { Tool } from '../tools/index.ts';
+import type { ListedTool, McpConnection } from './connection.ts';
+import { toolOfServer } from './tool-of-server.ts';
+import type { McpPolicies, McpToolPolicy } from './policy.ts';
+
+/** A tool of the server that cannot be offered, and why. */
+export interface SkippedTool {
+  readonly name: string;
+  readonly code: HoldfastError['code'];
+  readonly reason: string;
+}
+
+export interface McpTools {
+  readonly tools: readonly Tool[];
+  readonly skipped: readonly SkippedTool[];
+}
+
+/**
+ * The tools of a connected server, ready to be registered. What a tool may do comes from your policies alone: a tool
+ * without one is `once` and asks a person each time, whatever its hints say. A policy for a tool that the server does
+ * not have throws `MCP_TOOLS_INVALID`, and so do two tools of one name; a tool whose schema cannot be used is skipped.
+ */
+export async function mcpTools(connection: McpConnection, policies: McpPolicies = {}): Promise<McpTools> {
+  const listed = await connection.listTools();
+  checkNames(connection.name, listed, policies);
+  const tools: Tool[] = [];
+  const skipped: SkippedTool[] = [];
+  for (const each of listed) {
+    try {
+      tools.push(toolOfServer(connection, each, policyFor(each, policies)));
+    } catch (error) {
+      if (!(error instanceof HoldfastError)) throw error;
+      skipped.push({ name: each.name.slice(0, 128), code: error.code, reason: error.message });
+    }
+  }
+  return { tools, skipped };
+}
+
+function policyFor(tool: ListedTool, policies: McpPolicies): McpToolPolicy | undefined {
+  if (typeof policies === 'function') return policies(tool);
+  return Object.hasOwn(policies, tool.name) ? policies[tool.name] : undefined;
+}
+
+function checkNames(server: string, listed: readonly ListedTool[], policies: McpPolicies): void {
+  const names = new Set(listed.map((tool) => tool.name));
+  if (names.size !== listed.length) throw fail('MCP_TOOLS_INVALID', `${server} lists two tools of one name.`);
+  if (typeof policies === 'function') return;
+  for (const name of Object.keys(policies))
+    if (!names.has(name))
+      throw fail('MCP_TOOLS_INVALID', `There is a policy for ${name.slice(0, 128)}, and ${server} has no such tool.`);
+}
