@@ -1,3 +1,4 @@
+import type { FaultPoints } from '../core/index.ts';
 import type { Store, Tx } from '../store/index.ts';
 import type { PrincipalResolver } from './access.ts';
 import type { DownstreamPort } from './downstream.ts';
@@ -20,5 +21,7 @@ export interface OperationsContext extends EvidenceRules {
   readonly resolvePrincipal: PrincipalResolver | undefined;
   readonly queries: OperationQueries;
   readonly withVerdicts: boolean;
+  /** Where a test harness may stop the process; inert otherwise. */
+  readonly faults: FaultPoints;
   readonly onChange: ((tx: Tx, change: OperationChange) => Promise<void>) | undefined;
 }

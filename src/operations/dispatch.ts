@@ -60,6 +60,7 @@ async function carryOut(
   const { failure, now } = terms;
   if (failure === 'after_intent_commit') return answer('OUTCOME_UNKNOWN', request, now, statusRef);
   const outcome = await processOperation(context, statusRef, { ...terms, failure });
+  await context.faults.reach('ack-about-to-send');
   if (outcome !== 'succeeded') return answer('OUTCOME_UNKNOWN', request, now, statusRef);
   return answerSucceeded(context, request, statusRef, 'fresh');
 }
@@ -89,5 +90,6 @@ export async function dispatch(
   );
   if (reservation.kind === 'refused') return answer(reservation.code, request, now, null);
   if (reservation.kind === 'existing') return answerExisting(context, reservation, now);
+  await context.faults.reach('intent-committed');
   return carryOut(context, request, reservation.operation.statusRef, { failure, workerId, leaseSeconds, now });
 }

@@ -127,7 +127,9 @@ async function finishDelivery(
     return 'not_done';
   }
   if (terms.failure === 'after_downstream_commit') return 'outcome_unknown';
+  await context.faults.reach('receipt-about-to-commit');
   const recorded = await recordReceipt(context, work, answer.receipt, port.home === 'external', terms.now);
+  await context.faults.reach('receipt-committed');
   if (recorded === 'no_receipt') throw recordBroken('its downstream receipt is gone');
   return recorded;
 }
@@ -151,7 +153,9 @@ async function deliver(
   requireEvidence(row, work.expected, context);
   if (!(await work.tool.precondition(current, work.input))) return 'business_rule_denied';
   const port = requirePort(context);
+  await context.faults.reach('effect-about-to-send');
   const answer = await port.deliver(deliveryRequest(work, held, current, terms.now));
+  await context.faults.reach('effect-sent');
   return finishDelivery(context, port, work, answer, terms);
 }
 
@@ -169,6 +173,7 @@ export async function processOperation(
   const { workerId, now, leaseSeconds = DEFAULT_LEASE_SECONDS } = options;
   const answer = await takeLease(context, statusRef, { workerId, now, leaseSeconds });
   if (answer.kind === 'not_leased') return answer.word;
+  await context.faults.reach('outbox-claimed');
   if (failure === 'after_claim') return 'crashed_after_claim';
   return deliver(context, answer.lease, answer.record, { failure, now });
 }

@@ -1,3 +1,4 @@
+import { type FaultPoints, noFaults } from '../core/index.ts';
 import type { ReadTx, Store, Tx } from '../store/index.ts';
 import type { PrincipalResolver } from './access.ts';
 import { type Admission, admitCall, contractOf } from './admission.ts';
@@ -45,6 +46,8 @@ export interface OperationsOptions {
   readonly profiles?: readonly ProviderProfile[];
   /** Whether the store also has the verdict tables (`operationVerdictsSchema`). */
   readonly verdicts?: boolean;
+  /** Fault points between commits, for test harnesses. */
+  readonly faults?: FaultPoints;
   /** Called in the same transaction as each change, for an ordered feed. */
   readonly onChange?: (tx: Tx, change: OperationChange) => Promise<void>;
 }
@@ -70,6 +73,7 @@ export class Operations {
       profiles: options.profiles ?? PROVIDER_PROFILES,
       queries: operationQueries(withVerdicts),
       withVerdicts,
+      faults: options.faults ?? noFaults,
       onChange: options.onChange,
     };
   }
