@@ -1,4 +1,3 @@
-import { pipeline, Readable } from 'node:stream';
 import { crc32, createInflateRaw, type InflateRaw, inflateRawSync } from 'node:zlib';
 import { fail, HoldfastError } from '../core/index.ts';
 import type { TimeBudget } from './budget.ts';
@@ -8,6 +7,23 @@ import type { PlacedMember } from './local-headers.ts';
 import { printable } from './printable.ts';
 import { METHOD } from './records.ts';
 import { type ByteSource, readRange } from './source.ts';
+
+/**
+ * Reads a member to its end without keeping it: `visit` sees each chunk, which is gone when it returns. Fails as
+ * `memberContent` does.
+ */
+export async function scanMember(
+  source: ByteSource,
+  member: PlacedMember,
+  budget: TimeBudget,
+  visit: (chunk: Buffer) => void,
+): Promise<void> {
+  const inflated = member.record.method === METHOD.deflated;
+  for await (const chunk of memberContent(source, member, budget)) {
+    visit(chunk);
+    if (inflated) releaseChunk(chunk);
+  }
+}
 
 /**
  * A member's content, chunk by chunk. The last chunk is followed by the verdict: the reading fails unless the stream
@@ -91,14 +107,47 @@ async function* inflateWhole(source: ByteSource, member: PlacedMember): AsyncGen
 
 async function* inflateStream(source: ByteSource, member: PlacedMember): AsyncGenerator<Buffer> {
   const engine = createInflateRaw({ chunkSize: CHUNK_BYTES });
-  // An error of the source reaches the loop below through the engine; the callback is only there to hear it.
-  pipeline(Readable.from(compressed(source, member)), engine, () => {});
+  const feeding = feed(source, member, engine);
   try {
     for await (const chunk of engine) yield chunk as Buffer;
   } catch (error) {
     throw translate(member, error);
   } finally {
     engine.destroy();
+    await feeding;
   }
   checkInputUsed(member, engine);
 }
+
+/** Gives the engine its input through two buffers in turn: one is read while the other is inflated. */
+async function feed(source: ByteSource, member: PlacedMember, engine: InflateRaw): Promise<void> {
+  const end = member.dataOffset + member.compressedSize;
+  const buffers = [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)] as const;
+  // An engine that fails never says that it took its input: its closing must end the waiting too.
+  const closed = new Promise<void>((settle) => engine.once('close', () => settle()));
+  let taken: Promise<void> = Promise.resolve();
+  try {
+    for (let at = member.dataOffset, turn = 0; at < end && !engine.destroyed; at += CHUNK_BYTES, turn ^= 1) {
+      const chunk = await source.read(at, Math.min(CHUNK_BYTES, end - at), buffers[turn === 0 ? 0 : 1]);
+      await Promise.race([taken, closed]);
+      if (!engine.destroyed) taken = new Promise((settle) => engine.write(chunk, () => settle()));
+    }
+    await Promise.race([taken, closed]);
+    if (!engine.destroyed) engine.end();
+  } catch (error) {
+    engine.destroy(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+/**
+ * Gives a chunk's memory back at once, where the chunk is all of it: reading a large package then leaves no garbage to
+ * collect. Only for who owns the chunk and is done with it. Shared memory (a pool, a source's own bytes) is left alone.
+ */
+function releaseChunk(chunk: Buffer): void {
+  const { buffer, byteOffset, byteLength } = chunk;
+  const alone = byteOffset === 0 && buffer.byteLength <= byteLength + 1 && buffer.byteLength > LARGEST_POOL;
+  if (alone && buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
+
+/** Buffers up to half of Node's pool may share memory with others. */
+const LARGEST_POOL = Math.max(Buffer.poolSize, 64 * 1024);

@@ -27,40 +27,42 @@ export async function verifyFiles(archive: Archive, manifest: ReadManifest): Pro
 }
 
 async function fileFinding(archive: Archive, row: ManifestRow): Promise<Finding | undefined> {
+  const seal = sealCheck(row);
   try {
-    for await (const _ of listedContent(archive, row));
-    return undefined;
+    await archive.scan(row.path, seal.add);
+    return seal.end();
   } catch (error) {
-    return error instanceof Mismatch ? error.finding : findingOf(error);
+    return findingOf(error);
   }
 }
 
-class Mismatch extends Error {
-  readonly finding: Finding;
-  constructor(finding: Finding) {
-    super(finding.text);
-    this.finding = finding;
-  }
+interface SealCheck {
+  add(chunk: Buffer): void;
+  end(): Finding | undefined;
 }
 
-async function* listedContent(archive: Archive, row: ManifestRow): AsyncGenerator<Buffer> {
+function sealCheck(row: ManifestRow): SealCheck {
   const hash = createHash('sha256');
   let size = 0;
-  for await (const chunk of archive.content(row.path)) {
-    hash.update(chunk);
-    size += chunk.length;
-    yield chunk;
-  }
-  if (hash.digest('hex') !== row.sha256)
-    throw new Mismatch(aboutFile('PACKAGE_HASH_MISMATCH', 'hash mismatch', row.path));
-  if (size !== row.size) throw new Mismatch(aboutFile('PACKAGE_SIZE_MISMATCH', 'size mismatch', row.path));
+  return {
+    add(chunk) {
+      hash.update(chunk);
+      size += chunk.length;
+    },
+    end() {
+      if (hash.digest('hex') !== row.sha256) return aboutFile('PACKAGE_HASH_MISMATCH', 'hash mismatch', row.path);
+      return size === row.size ? undefined : aboutFile('PACKAGE_SIZE_MISMATCH', 'size mismatch', row.path);
+    },
+  };
 }
 
 /** A listed file's content in chunks. It ends in a refusal when it is not what the manifest lists. */
 export async function* sealedContent(archive: Archive, row: ManifestRow): AsyncGenerator<Buffer> {
-  try {
-    yield* listedContent(archive, row);
-  } catch (error) {
-    throw error instanceof Mismatch ? refusal(error.finding) : error;
+  const seal = sealCheck(row);
+  for await (const chunk of archive.content(row.path)) {
+    seal.add(chunk);
+    yield chunk;
   }
+  const finding = seal.end();
+  if (finding) throw refusal(finding);
 }

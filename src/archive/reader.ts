@@ -3,9 +3,9 @@ import { type Clock, fail, systemClock } from '../core/index.ts';
 import { type TimeBudget, timeBudget } from './budget.ts';
 import { isEncrypted, readDirectory } from './directory.ts';
 import { findDirectory } from './end-record.ts';
-import { ARCHIVE_LIMITS, type ArchiveLimits } from './limits.ts';
+import { ARCHIVE_LIMITS, type ArchiveLimits, CHUNK_BYTES } from './limits.ts';
 import { type PlacedMember, placeMembers } from './local-headers.ts';
-import { memberContent } from './member-data.ts';
+import { memberContent, scanMember } from './member-data.ts';
 import { printable } from './printable.ts';
 import { METHOD } from './records.ts';
 import { type ByteSource, readRange } from './source.ts';
@@ -37,6 +37,8 @@ export interface Archive {
   has(name: string): boolean;
   /** A member's content in chunks; see `memberContent` for when it may be believed. */
   content(name: string): AsyncGenerator<Buffer>;
+  /** Reads a member to its end; `visit` sees each chunk, which is gone when it returns. Leaves no garbage behind. */
+  scan(name: string, visit: (chunk: Buffer) => void): Promise<void>;
   /** A member's whole content, believed. Refused with ARCHIVE_MEMBER_TOO_LARGE when it declares more than `max`. */
   bytes(name: string, max: number): Promise<Buffer>;
   /** SHA-256 of the whole file, in lower-case hex. */
@@ -73,6 +75,7 @@ function archiveOf(source: ByteSource, placed: readonly PlacedMember[], budget: 
     members: placed.map(describe),
     has: (name) => byName.has(name),
     content: (name) => memberContent(source, find(name), budget),
+    scan: async (name, visit) => scanMember(source, find(name), budget, visit),
     bytes: async (name, max) => wholeContent(source, find(name), max, budget),
     sha256: () => hashOf(source, budget),
     checkUnchanged: () => source.checkUnchanged(),
@@ -99,7 +102,7 @@ async function wholeContent(source: ByteSource, member: PlacedMember, max: numbe
 
 async function hashOf(source: ByteSource, budget: TimeBudget): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of readRange(source, 0, source.size)) {
+  for await (const chunk of readRange(source, 0, source.size, Buffer.allocUnsafe(CHUNK_BYTES))) {
     budget.check();
     hash.update(chunk);
   }

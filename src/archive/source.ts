@@ -6,8 +6,11 @@ import { CHUNK_BYTES } from './limits.ts';
 /** Where an archive's bytes are read from, by ranges. Nothing is ever written to it. */
 export interface ByteSource {
   readonly size: number;
-  /** Exactly `length` bytes from `offset`. Fails with ARCHIVE_CHANGED when the source no longer has them. */
-  read(offset: number, length: number): Promise<Buffer>;
+  /**
+   * Exactly `length` bytes from `offset`: a view of the source, or of `into` (at least as long) where one is given, or a
+   * new buffer. Fails with ARCHIVE_CHANGED when the source no longer has them.
+   */
+  read(offset: number, length: number, into?: Buffer): Promise<Buffer>;
   /** Fails with ARCHIVE_CHANGED when the source is not what it was when it was opened. */
   checkUnchanged(): Promise<void>;
   close(): Promise<void>;
@@ -57,15 +60,14 @@ async function openForReading(path: string): Promise<FileHandle> {
 function handleSource(handle: FileHandle, size: number, mtimeMs: number): ByteSource {
   return {
     size,
-    async read(offset, length) {
-      const into = Buffer.allocUnsafe(length);
+    async read(offset, length, into = Buffer.allocUnsafe(length)) {
       let done = 0;
       while (done < length) {
         const { bytesRead } = await handle.read(into, done, length - done, offset + done);
         if (bytesRead === 0) throw changed();
         done += bytesRead;
       }
-      return into;
+      return into.subarray(0, length);
     },
     async checkUnchanged() {
       const now = await handle.stat();
@@ -75,9 +77,17 @@ function handleSource(handle: FileHandle, size: number, mtimeMs: number): ByteSo
   };
 }
 
-/** The bytes of a range in order, in chunks. */
-export async function* readRange(source: ByteSource, start: number, end: number): AsyncGenerator<Buffer> {
-  for (let at = start; at < end; at += CHUNK_BYTES) yield await source.read(at, Math.min(CHUNK_BYTES, end - at));
+/**
+ * The bytes of a range in order, in chunks. With `into`, every chunk is a view of that one buffer, for who is done with
+ * a chunk when asking for the next: reading a large file then makes no garbage.
+ */
+export async function* readRange(
+  source: ByteSource,
+  start: number,
+  end: number,
+  into?: Buffer,
+): AsyncGenerator<Buffer> {
+  for (let at = start; at < end; at += CHUNK_BYTES) yield await source.read(at, Math.min(CHUNK_BYTES, end - at), into);
 }
 
 /** Small reads in rising order, served from one window of a chunk, so that 4,096 headers do not cost 4,096 reads. */

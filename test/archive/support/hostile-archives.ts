@@ -1,7 +1,7 @@
 // Every kind of archive that is refused, built byte by byte: the code it must be refused with, what it is, its bytes.
 import { deflateRawSync } from 'node:zlib';
 import type { ErrorCode } from '../../../src/core/index.ts';
-import { extraField, type Piece, u16, u32, u64, zip } from './zip-builder.ts';
+import { extraField, type Piece, u16, u64, zip } from './zip-builder.ts';
 
 export interface Hostile {
   readonly code: ErrorCode;
@@ -338,7 +338,6 @@ const bounds: readonly Hostile[] = [
 
 const content = Buffer.from('some content of a member that is deflated');
 const deflated = deflateRawSync(content);
-/** One more empty block than zlib wrote: the stream ends before its data does. */
 const streams: readonly Hostile[] = [
   hostile(
     'ARCHIVE_CRC',
@@ -381,6 +380,43 @@ const streams: readonly Hostile[] = [
     'ARCHIVE_STREAM_CORRUPT',
     'a distance before the beginning',
     zip([{ content: 'abcdef', data: Buffer.from('4b044200', 'hex') }]),
+  ),
+];
+
+/** The same for a member so large that it is inflated as a stream. */
+const large = Buffer.from(Array.from({ length: 400_000 }, (_, i) => `${(i * 7919) % 10_007}`).join(' '));
+const largeDeflated = deflateRawSync(large);
+const cut = large.length - 300_000;
+const largeStreams: readonly Hostile[] = [
+  hostile(
+    'ARCHIVE_CRC',
+    'a large member with a wrong checksum',
+    zip([{ content: large, local: { crc32: 5 }, central: { crc32: 5 } }]),
+  ),
+  hostile(
+    'ARCHIVE_SIZE',
+    'a large stream that is too short',
+    zip([{ content: large, local: { size: large.length + 9 }, central: { size: large.length + 9 } }]),
+  ),
+  hostile(
+    'ARCHIVE_STREAM_TOO_LONG',
+    'a large stream that is too long',
+    zip([{ content: large, local: { size: cut }, central: { size: cut } }]),
+  ),
+  hostile(
+    'ARCHIVE_STREAM_TRAILING',
+    'a large stream with data behind it',
+    zip([{ content: large, data: Buffer.concat([largeDeflated, Buffer.alloc(90_000)]) }]),
+  ),
+  hostile(
+    'ARCHIVE_STREAM_CORRUPT',
+    'a large stream that is cut off',
+    zip([{ content: large, data: largeDeflated.subarray(0, -99) }]),
+  ),
+  hostile(
+    'ARCHIVE_STREAM_CORRUPT',
+    'a large stream that is damaged',
+    zip([{ content: large, data: broken(largeDeflated, 5_000, Buffer.alloc(2_000, 0xff)) }]),
   ),
 ];
 
@@ -432,8 +468,8 @@ export const HOSTILE: readonly Hostile[] = [
   ...zip64s,
   ...bounds,
   ...streams,
+  ...largeStreams,
 ];
 
-/** The parts of the catalogue that fuzzing grafts from. */
+/** An archive with nothing wrong about it. */
 export const GOOD_ARCHIVE = plain;
-export const someU32 = u32;
