@@ -37,8 +37,8 @@ async function fileFinding(archive: Archive, row: ManifestRow): Promise<Finding 
 }
 
 interface SealCheck {
-  add(chunk: Buffer): void;
-  end(): Finding | undefined;
+  readonly add: (chunk: Buffer) => void;
+  readonly end: () => Finding | undefined;
 }
 
 function sealCheck(row: ManifestRow): SealCheck {
