@@ -107,15 +107,24 @@ export interface PrepareOptions {
 }
 
 /**
- * Makes sure of the data folder before anything in it is opened: it is a folder of this user's, nobody else can write
- * in it or read from it (0700, files 0600), and it is not reached by a link. `DATA_FOLDER_UNSAFE` when others could
- * have changed what lies there; `DATA_FOLDER_MISSING` when it is not there and may not be made.
+ * Makes sure of the folder itself: of this user, for nobody else (0700), not reached by a link. Its database is not
+ * looked at. `DATA_FOLDER_UNSAFE` when others could have changed what lies there; `DATA_FOLDER_MISSING`.
  */
-export function prepareDataFolder({ dataDir, create, files = nodeFileSystem }: PrepareOptions): DataFolder {
+export function prepareFolder({ dataDir, create, files = nodeFileSystem }: PrepareOptions): DataFolder {
   const folder = locateDataFolder(dataDir);
   if (create && standingOf(files, folder.path, 'folder') === 'missing') makeFolder(files, folder.path);
   if (secure(files, folder.path, 'folder') === 'missing')
     throw fail('DATA_FOLDER_MISSING', 'The data folder does not exist.');
+  return folder;
+}
+
+/**
+ * Makes sure of the data folder before anything in it is opened: the folder as `prepareFolder` does, the database and
+ * what SQLite puts beside it alike (0600). `DATA_FOLDER_MISSING` also when the database is not there and may not be made.
+ */
+export function prepareDataFolder(options: PrepareOptions): DataFolder {
+  const { create, files = nodeFileSystem } = options;
+  const folder = prepareFolder(options);
   if (create) makeDatabaseFile(files, folder);
   for (const suffix of ['', ...DATABASE_COMPANIONS]) {
     const standing = secure(files, `${folder.database}${suffix}`, 'file');

@@ -3,3 +3,11 @@ export { DATA_FILES, type DataFolder, type PrepareOptions, prepareDataFolder } f
 export { type ExamineOptions, examine, type HealthCheck, type HealthReport } from './doctor/index.ts';
 export { type OpenedStore, type OpenHoldfastStoreOptions, openHoldfastStore } from './open-store.ts';
 export { HOLDFAST_SCHEMAS } from './schemas.ts';
+export {
+  backUpDataFolder,
+  type CopyResult,
+  migrateDataFolder,
+  type MigrationResult,
+  type PendingMigration,
+  restoreDataFolder,
+} from './upkeep.ts';

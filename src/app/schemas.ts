@@ -1,11 +1,15 @@
+import { approvalsSchema } from '../approvals/index.ts';
 import { effectsSchema } from '../effects/index.ts';
 import { operationsSchema, operationVerdictsSchema } from '../operations/index.ts';
+import { sessionsSchema } from '../sessions/index.ts';
 import { type ContextSchema, STORE_SCHEMAS } from '../store/index.ts';
 
 /** The tables of every context of the composed system. What one needs of another stands in its migrations. */
 export const HOLDFAST_SCHEMAS: readonly ContextSchema[] = [
   ...STORE_SCHEMAS,
+  sessionsSchema,
   effectsSchema,
+  approvalsSchema,
   operationsSchema,
   operationVerdictsSchema,
 ];

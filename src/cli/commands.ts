@@ -37,6 +37,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./migrate.ts'),
   },
   {
+    name: 'backup',
+    summary: 'Copy the database into one new file while Holdfast works',
+    load: () => import('./backup.ts'),
+  },
+  {
+    name: 'restore',
+    summary: 'Put a backup into a data folder that has no database',
+    load: () => import('./restore.ts'),
+  },
+  {
     name: 'verify',
     summary: 'Check a session package alone: nothing is imported, no store is needed',
     load: () => import('./verify.ts'),

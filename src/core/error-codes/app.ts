@@ -24,6 +24,13 @@ export const appErrorCodes = {
     resolve:
       'Make the data folder your own and yours alone (`chown`, `chmod 700`), after looking who changed what in it.',
   },
+  DATABASE_BEHIND: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Run `holdfast migrate`; for a copy from before it, stop every process and copy the data folder first.',
+  },
   UNEXPECTED: {
     family: 'state',
     http: 500,
