@@ -2,6 +2,11 @@ export { type Configuration, type ConfigurationSources, DEFAULT_DATA_DIR, readCo
 export { DATA_FILES, type DataFolder, type PrepareOptions, prepareDataFolder } from './data-folder.ts';
 export { type ExamineOptions, examine, type HealthCheck, type HealthReport } from './doctor/index.ts';
 export { type OpenedStore, type OpenHoldfastStoreOptions, openHoldfastStore } from './open-store.ts';
+export { AgentHandle, Run, type RunOptions } from './agent.ts';
+export { type AgentOptions, Holdfast, type HoldfastOptions } from './holdfast.ts';
+export { pause, pausedBecause, unpause } from './pause.ts';
+export { type CallView, runDocument, type RunView, viewOfRun } from './run-view.ts';
+export { APPROVER_ROLE, type Runtime } from './runtime.ts';
 export { HOLDFAST_SCHEMAS } from './schemas.ts';
 export {
   backUpDataFolder,

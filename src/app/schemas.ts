@@ -1,8 +1,10 @@
 import { approvalsSchema } from '../approvals/index.ts';
 import { effectsSchema } from '../effects/index.ts';
 import { operationsSchema, operationVerdictsSchema } from '../operations/index.ts';
+import { runsSchema } from '../runs/index.ts';
 import { sessionsSchema } from '../sessions/index.ts';
 import { type ContextSchema, STORE_SCHEMAS } from '../store/index.ts';
+import { controlsSchema } from './pause.ts';
 
 /** The tables of every context of the composed system. What one needs of another stands in its migrations. */
 export const HOLDFAST_SCHEMAS: readonly ContextSchema[] = [
@@ -12,4 +14,6 @@ export const HOLDFAST_SCHEMAS: readonly ContextSchema[] = [
   approvalsSchema,
   operationsSchema,
   operationVerdictsSchema,
+  runsSchema,
+  controlsSchema,
 ];

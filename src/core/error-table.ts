@@ -1,5 +1,6 @@
 import { archiveErrorCodes } from './error-codes/archive.ts';
 import { appErrorCodes } from './error-codes/app.ts';
+import { callsErrorCodes } from './error-codes/calls.ts';
 import { coreErrorCodes } from './error-codes/core.ts';
 import { effectsErrorCodes } from './error-codes/effects.ts';
 import type { ErrorCodeEntry } from './error-codes/entry.ts';
@@ -8,6 +9,7 @@ import { mcpErrorCodes } from './error-codes/mcp.ts';
 import { modelsErrorCodes } from './error-codes/models.ts';
 import { approvalsErrorCodes } from './error-codes/approvals.ts';
 import { sessionsErrorCodes } from './error-codes/sessions.ts';
+import { runsErrorCodes } from './error-codes/runs.ts';
 import { storeErrorCodes } from './error-codes/store.ts';
 import { toolsErrorCodes } from './error-codes/tools.ts';
 
@@ -17,7 +19,9 @@ import { toolsErrorCodes } from './error-codes/tools.ts';
  */
 export const ERROR_TABLE = {
   ...appErrorCodes,
+  ...callsErrorCodes,
   ...coreErrorCodes,
+  ...runsErrorCodes,
   ...storeErrorCodes,
   ...operationsErrorCodes,
   ...effectsErrorCodes,

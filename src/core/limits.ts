@@ -1,6 +1,7 @@
 import { fail } from './errors.ts';
 import { archiveLimits } from './limit-tables/archive.ts';
 import { approvalsLimits } from './limit-tables/approvals.ts';
+import { callsLimits } from './limit-tables/calls.ts';
 import { coreLimits } from './limit-tables/core.ts';
 import { effectsLimits } from './limit-tables/effects.ts';
 import type { Limit } from './limit-tables/limit.ts';
@@ -22,6 +23,7 @@ export const LIMIT_TABLE = {
   ...toolsLimits,
   ...modelsLimits,
   ...mcpLimits,
+  ...callsLimits,
 } as const satisfies Record<string, Limit>;
 
 export type LimitName = keyof typeof LIMIT_TABLE;

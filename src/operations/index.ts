@@ -51,7 +51,13 @@ export {
   type ProcessFailure,
 } from './host-context.ts';
 export type { LeaseAnswer, LeaseTerms } from './lease.ts';
-export type { KnownOutcome, ListOptions, OperationPage, OperationView } from './listing.ts';
+export {
+  type KnownOutcome,
+  knownOutcome,
+  type ListOptions,
+  type OperationPage,
+  type OperationView,
+} from './listing.ts';
 export {
   decideLease,
   decideReplay,
@@ -91,6 +97,7 @@ export { type ProviderPayload, providerPayload } from './provider-payloads.ts';
 export type { RecordAnswer, RecordTerms } from './record.ts';
 export { hasKey, type KeyedCall, type PreparedRequest, prepareRequest } from './request.ts';
 export type { OperationHandle, Reservation, ReservationRefusal, ReserveTerms, RuleAnswer } from './reserve.ts';
+export type { OutboxRecord, WholeOperation } from './rows.ts';
 export { Operations, type OperationsOptions } from './service.ts';
 export type { PersonVerdict } from './settle.ts';
 export type { StatusQuery } from './status.ts';

@@ -102,6 +102,17 @@ export async function listOperations(
   };
 }
 
+/** Everything stored about one operation of a tenant. Throws OPERATION_NOT_FOUND as `showOperation` does. */
+export async function storedOperation(
+  context: OperationsContext,
+  principal: Principal,
+  statusRef: string,
+): Promise<WholeOperation> {
+  const whole = await readWhole(context, statusRef);
+  if (!whole || whole.operation.scope.tenant !== principal.tenant) throw operationNotFound();
+  return whole;
+}
+
 /** One operation of a tenant. Throws OPERATION_NOT_FOUND where there is none, or it is another tenant's. */
 export async function showOperation(
   context: OperationsContext,
@@ -109,7 +120,5 @@ export async function showOperation(
   statusRef: string,
   now: number,
 ): Promise<OperationView> {
-  const whole = await readWhole(context, statusRef);
-  if (!whole || whole.operation.scope.tenant !== principal.tenant) throw operationNotFound();
-  return viewOf(whole, now);
+  return viewOf(await storedOperation(context, principal, statusRef), now);
 }

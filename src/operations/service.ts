@@ -13,7 +13,14 @@ import type { OutcomeCode } from './error-catalogue.ts';
 import { envelopeFindings } from './envelope-check.ts';
 import type { ExpectedRequest } from './evidence.ts';
 import { lease, type LeaseAnswer, type LeaseTerms } from './lease.ts';
-import { type ListOptions, listOperations, type OperationPage, type OperationView, showOperation } from './listing.ts';
+import {
+  type ListOptions,
+  listOperations,
+  type OperationPage,
+  type OperationView,
+  showOperation,
+  storedOperation,
+} from './listing.ts';
 import {
   type Lease,
   type OperationTools,
@@ -30,6 +37,7 @@ import { record, type RecordAnswer, type RecordTerms } from './record.ts';
 import type { PreparedRequest } from './request.ts';
 import { reserve, type Reservation, type ReserveTerms, type RuleAnswer } from './reserve.ts';
 import { answerSucceeded } from './results.ts';
+import type { WholeOperation } from './rows.ts';
 import { type PersonVerdict, settle, settleByPerson } from './settle.ts';
 import { queryStatus, type StatusQuery } from './status.ts';
 import { findUnresolvedTwin } from './twins.ts';
@@ -120,6 +128,11 @@ export class Operations {
   /** A tenant's operations, newest first. */
   list(principal: Principal, options: ListOptions): Promise<OperationPage> {
     return listOperations(this.#context, principal, options);
+  }
+
+  /** Everything stored about one operation of a tenant; OPERATION_NOT_FOUND where there is none or it is another's. */
+  stored(principal: Principal, statusRef: string): Promise<WholeOperation> {
+    return storedOperation(this.#context, principal, statusRef);
   }
 
   /** One operation of a tenant; OPERATION_NOT_FOUND where there is none or it is another's. */

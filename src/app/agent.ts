@@ -1,0 +1,128 @@
+import type { ShownRequest } from '../approvals/index.ts';
+import type { JsonObject } from '../core/index.ts';
+import type { RunHandle, RunListener } from '../runs/index.ts';
+import type { Principal } from '../sessions/index.ts';
+import { type RunView, viewOfRun } from './run-view.ts';
+import type { Runtime } from './runtime.ts';
+
+export interface RunOptions {
+  /** Go on with this session; default: a session of its own. */
+  readonly rootFrameId?: string;
+  readonly branchId?: string;
+  readonly principal?: Principal;
+  readonly listener?: RunListener;
+}
+
+/** A defined agent: starts and resumes its runs. */
+export class AgentHandle {
+  readonly #runtime: Runtime;
+  readonly #name: string;
+  readonly #listener: RunListener;
+
+  constructor(runtime: Runtime, name: string, listener: RunListener) {
+    this.#runtime = runtime;
+    this.#name = name;
+    this.#listener = listener;
+  }
+
+  /** Begins a run and settles when it waits for a person or has ended. See `Runs.start` for what it throws. */
+  async run(task: string, options: RunOptions = {}): Promise<Run> {
+    const principal = options.principal ?? this.#runtime.principal;
+    const handle = await this.#runtime.runs.start(principal, this.#name, {
+      task,
+      projectId: this.#runtime.projectId,
+      listener: options.listener ?? this.#listener,
+      ...(options.rootFrameId === undefined ? {} : { rootFrameId: options.rootFrameId }),
+      ...(options.branchId === undefined ? {} : { branchId: options.branchId }),
+    });
+    return Run.of(this.#runtime, principal, handle);
+  }
+
+  /** Carries on a run that waits, failed or was interrupted; see `Runs.resume`. */
+  async resume(runId: string, options: Pick<RunOptions, 'principal' | 'listener'> = {}): Promise<Run> {
+    const principal = options.principal ?? this.#runtime.principal;
+    const listener = options.listener ?? this.#listener;
+    return Run.of(this.#runtime, principal, await this.#runtime.runs.resume(principal, runId, listener));
+  }
+}
+
+/** A run as its host sees it, after it last came to a stand. */
+export class Run {
+  readonly #runtime: Runtime;
+  readonly #principal: Principal;
+  #view: RunView;
+
+  private constructor(runtime: Runtime, principal: Principal, view: RunView) {
+    this.#runtime = runtime;
+    this.#principal = principal;
+    this.#view = view;
+  }
+
+  static async of(runtime: Runtime, principal: Principal, handle: RunHandle): Promise<Run> {
+    await handle.ended;
+    return new Run(runtime, principal, await viewOfRun(runtime, principal, handle.runId));
+  }
+
+  get id(): string {
+    return this.#view.runId;
+  }
+
+  /** How it stands: `waiting_confirmation`, `completed`, `failed`, `stopped`, or `running` where it was interrupted. */
+  get status(): RunView['status'] {
+    return this.#view.status;
+  }
+
+  /** What the model said last. */
+  get text(): string {
+    return this.#view.text;
+  }
+
+  /** The permission requests that a person has to decide. */
+  get pending(): readonly ShownRequest[] {
+    return this.#view.pending;
+  }
+
+  /** Each call with its outcome, in order; the whole run as every surface shows it. */
+  get view(): RunView {
+    return this.#view;
+  }
+
+  /** Approves a request, with changed arguments where given, and carries the run on once nothing waits any more. */
+  async approve(request: ShownRequest, edit?: { readonly editedArguments: JsonObject }): Promise<this> {
+    return this.#decide(request, { decision: 'approve', ...edit });
+  }
+
+  /** Rejects a request; the reason goes to the model. */
+  async reject(request: ShownRequest, message?: string): Promise<this> {
+    return this.#decide(request, { decision: 'reject', ...(message === undefined ? {} : { message }) });
+  }
+
+  async #decide(
+    request: ShownRequest,
+    said: { readonly decision: 'approve' | 'reject'; readonly editedArguments?: JsonObject; readonly message?: string },
+  ): Promise<this> {
+    const { requestId, digest } = request;
+    await this.#runtime.approvals.decide(this.#principal, [{ requestId, digest, ...said }]);
+    await this.refresh();
+    return this.#view.pending.length > 0 ? this : this.resume();
+  }
+
+  /** Carries it on; see `Runs.resume`. */
+  async resume(listener?: RunListener): Promise<this> {
+    const { ended } = await this.#runtime.runs.resume(this.#principal, this.id, listener);
+    await ended;
+    return this.refresh();
+  }
+
+  /** Stops it; see `Runs.stop`. */
+  async stop(): Promise<this> {
+    await this.#runtime.runs.stop(this.#principal, this.id);
+    return this.refresh();
+  }
+
+  /** Reads again how it stands. */
+  async refresh(): Promise<this> {
+    this.#view = await viewOfRun(this.#runtime, this.#principal, this.id);
+    return this;
+  }
+}

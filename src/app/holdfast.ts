@@ -1,0 +1,111 @@
+import type { ApproverRule, PolicySet } from '../approvals/index.ts';
+import {
+  type Clock,
+  fail,
+  type FaultPoints,
+  guardClock,
+  type Ids,
+  LIMITS,
+  requireText,
+  systemClock,
+} from '../core/index.ts';
+import { type Model, type ModelSettings, asModel, type ModelLike } from '../models/index.ts';
+import type { RunListener } from '../runs/index.ts';
+import type { Principal } from '../sessions/index.ts';
+import type { StoreObserver } from '../store/index.ts';
+import type { Tool } from '../tools/index.ts';
+import { AgentHandle } from './agent.ts';
+import { openRuntime, type Runtime } from './runtime.ts';
+
+/** How a runtime is opened. Everything has a default but nothing is read from the environment. */
+export interface HoldfastOptions {
+  /** Where everything is kept; made if it is missing. Default `.holdfast` in the working folder. */
+  readonly dataDir?: string;
+  /** Whose runtime this is. Default: tenant `local`, subject `owner`, roles `approver`. */
+  readonly principal?: Principal;
+  /** The project of new sessions. Default `default`; made if it is missing. */
+  readonly projectId?: string;
+  /** Plain functions that allow, ask about or deny calls. What nothing matches waits for a person. */
+  readonly policies?: PolicySet;
+  /** Who may decide what waits. Default: the role `approver`, the owner of the run included. */
+  readonly approver?: ApproverRule;
+  /** How long a permission request waits. Milliseconds; null: for ever. Default 24 hours. */
+  readonly approvalExpiresMs?: number | null;
+  /** Tools that runs of this process may meet besides its agents' own, retired revisions among them. */
+  readonly tools?: readonly Tool[];
+  readonly retiredTools?: readonly Tool[];
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  readonly observer?: StoreObserver;
+  /** Named fault points, for test harnesses. */
+  readonly faults?: FaultPoints;
+  /** How long this process counts as living after its last sign of life. Milliseconds, default 10,000. */
+  readonly instanceLeaseMs?: number;
+}
+
+/** An agent: a model with instructions and the tools it may call, exactly these. */
+export interface AgentOptions {
+  /** Stable: a run is resumed under the agent of this name. Default `agent`. */
+  readonly name?: string;
+  /** An AI SDK language model, a function, or a `Model`. */
+  readonly model: ModelLike | Model;
+  readonly tools?: readonly Tool[];
+  readonly instructions?: string;
+  readonly settings?: ModelSettings;
+  /** Model turns of one run, 1 to 1,000. Default 50. */
+  readonly maxTurns?: number;
+  /** Every call waits for a person, whatever its tool says. */
+  readonly askForEach?: boolean;
+  readonly listener?: RunListener;
+}
+
+const DEFAULT_MAX_TURNS = 50;
+
+/**
+ * A runtime on one data folder. Several processes may have the same folder open. Close it, or declare it with
+ * `await using` on Node 24: its runs are then asked to stop.
+ */
+export class Holdfast {
+  readonly runtime: Runtime;
+
+  private constructor(runtime: Runtime) {
+    this.runtime = runtime;
+  }
+
+  /**
+   * Opens the data folder, makes its tables, and lets go of what dead processes left: interrupted calls are marked as
+   * unknown, nothing is run. Throws the codes of the data folder and of the store, and INVALID_VALUE.
+   */
+  static async open(options: HoldfastOptions = {}): Promise<Holdfast> {
+    const clock = guardClock(options.clock ?? systemClock);
+    return new Holdfast(await openRuntime({ ...options, clock }));
+  }
+
+  /** Defines an agent and registers its tools. Throws AGENT_EXISTS, TOOL_EXISTS, INVALID_VALUE. */
+  agent(options: AgentOptions): AgentHandle {
+    const { name = 'agent', tools = [], maxTurns = DEFAULT_MAX_TURNS } = options;
+    requireText('the agent’s name', name, LIMITS.toolNameCodePoints);
+    if (!Number.isInteger(maxTurns) || maxTurns < 1 || maxTurns > LIMITS.runTurns)
+      throw fail('INVALID_VALUE', `maxTurns must be a whole number from 1 to ${LIMITS.runTurns}.`);
+    for (const tool of tools) this.runtime.tools.register(tool);
+    this.runtime.runs.define({
+      name,
+      model: asModel(options.model),
+      instructions: options.instructions ?? null,
+      allowed: new Set(tools.map((tool) => tool.name)),
+      maxTurns,
+      askForEach: options.askForEach ?? false,
+      ...(options.settings ? { settings: options.settings } : {}),
+    });
+    return new AgentHandle(this.runtime, name, options.listener ?? {});
+  }
+
+  /** Asks the runs of this process to stop, waits for them, and closes the store. */
+  close(): Promise<void> {
+    return this.runtime.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

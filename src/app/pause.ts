@@ -1,0 +1,39 @@
+import type { ContextSchema, ReadTx, Store } from '../store/index.ts';
+
+/** The one row of an operator's word over a whole data folder. */
+export const controlsSchema: ContextSchema = {
+  context: 'controls',
+  migrations: [
+    {
+      number: 1,
+      name: 'pause',
+      sqlite: `
+        CREATE TABLE controls (
+          control TEXT PRIMARY KEY CHECK (control IN ('paused')),
+          reason TEXT NOT NULL CHECK (length(reason) BETWEEN 1 AND 2000)
+        ) STRICT;
+      `,
+    },
+  ],
+};
+
+const READ = `SELECT reason FROM controls WHERE control = 'paused'`;
+const PAUSE = `INSERT INTO controls (control, reason) VALUES ('paused', ?)
+  ON CONFLICT (control) DO UPDATE SET reason = excluded.reason`;
+const UNPAUSE = `DELETE FROM controls WHERE control = 'paused'`;
+
+/** Why writes are paused in this data folder, by whatever process; null where they are not. */
+export async function pausedBecause(tx: ReadTx): Promise<string | null> {
+  const row = await tx.get(READ);
+  return row ? String(row['reason']) : null;
+}
+
+/** Lets no write start in this data folder, in whatever process, until `unpause`. What has started goes on. */
+export async function pause(store: Store, reason: string): Promise<void> {
+  await store.write('controls.pause', async (tx) => void (await tx.run(PAUSE, [reason])));
+}
+
+/** Lets writes start again. */
+export async function unpause(store: Store): Promise<void> {
+  await store.write('controls.unpause', async (tx) => void (await tx.run(UNPAUSE)));
+}

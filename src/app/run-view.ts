@@ -1,0 +1,130 @@
+import type { ShownRequest } from '../approvals/index.ts';
+import { type CallOutcome, type LedgerCall, outcomeDocument } from '../calls/index.ts';
+import { JSON_PROFILES, type JsonObject, type JsonValue, readCanonicalJson, redact } from '../core/index.ts';
+import { branchGroups, type RunRecord } from '../runs/index.ts';
+import type { Principal } from '../sessions/index.ts';
+import type { Runtime } from './runtime.ts';
+
+/** One call of a run as every surface shows it. */
+export interface CallView {
+  readonly callId: string;
+  readonly tool: string;
+  /** Canonical JSON, secrets redacted; null where the proposal could not be read. */
+  readonly argumentsText: string | null;
+  /** Null while it has not ended. */
+  readonly outcome: CallOutcome | null;
+  readonly statusRef: string | null;
+}
+
+/** A run as every surface shows it: how it stands, what waits, what became of each call. */
+export interface RunView {
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly task: string;
+  readonly status: RunRecord['state']['status'];
+  /**
+   * What is known of its outcome, beside the stored word: `unknown` where it is failed and something may have
+   * happened, `interrupted` where its process ended.
+   */
+  readonly outcome: 'unknown' | 'interrupted' | null;
+  /** Why it failed; empty otherwise. */
+  readonly reason: string;
+  readonly text: string;
+  readonly calls: readonly CallView[];
+  readonly pending: readonly ShownRequest[];
+  readonly turnsUsed: number;
+  readonly tokens: { readonly prompt: number; readonly completion: number };
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** The run of the principal's tenant as it stands now. RUN_NOT_FOUND. */
+export async function viewOfRun(runtime: Runtime, principal: Principal, runId: string): Promise<RunView> {
+  const run = await runtime.runs.get(principal, runId);
+  const { rootFrameId, branchId, turnId } = run.place;
+  const groups = await runtime.store.read('app.run-view', (tx) => branchGroups(tx, principal, rootFrameId, branchId));
+  const own = groups.filter(({ group }) => group.turnId === turnId && group.kind !== 'user');
+  const calls = own.flatMap((one) => one.calls.map((call) => callView(runtime, call)));
+  const last = own.at(-1)?.group.assistantContent ?? '';
+  return {
+    runId,
+    sessionId: rootFrameId,
+    agent: run.agent,
+    task: run.task,
+    status: run.state.status,
+    outcome: outcomeOf(run, calls),
+    reason: run.state.status === 'failed' ? run.state.message : '',
+    text: run.state.status === 'completed' ? run.state.text : last,
+    calls,
+    pending: await pendingOf(runtime, principal, runId),
+    turnsUsed: run.turnsUsed,
+    tokens: { prompt: run.promptTokens, completion: run.completionTokens },
+    createdAt: run.createdAt,
+    updatedAt: run.updatedAt,
+  };
+}
+
+function outcomeOf(run: RunRecord, calls: readonly CallView[]): RunView['outcome'] {
+  if (calls.some((call) => call.outcome?.state === 'unknown')) return 'unknown';
+  return run.state.status === 'running' && run.state.ownerInstanceId === null ? 'interrupted' : null;
+}
+
+function callView(runtime: Runtime, call: LedgerCall): CallView {
+  const { callId, toolName, argumentsText, outcome, statusRef } = call;
+  return {
+    callId,
+    tool: toolName,
+    argumentsText: shownArguments(runtime, toolName, argumentsText),
+    outcome,
+    statusRef,
+  };
+}
+
+/** Secret fields of the tool, and whatever looks like a secret, are never shown. */
+function shownArguments(runtime: Runtime, toolName: string, text: string | null): string | null {
+  if (text === null) return null;
+  const secretFields = runtime.tools.current(toolName)?.secretFields ?? [];
+  return JSON.stringify(redact(readCanonicalJson(text, JSON_PROFILES.operations), { secretFields }));
+}
+
+async function pendingOf(runtime: Runtime, principal: Principal, runId: string): Promise<readonly ShownRequest[]> {
+  const found: ShownRequest[] = [];
+  let after: string | undefined;
+  do {
+    const page = await runtime.approvals.pending(principal, after === undefined ? {} : { after });
+    found.push(...page.items.filter((request) => request.document['run_id'] === runId));
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return found;
+}
+
+/** The document of a run: what `--json` and HTTP carry. Snake case, closed. */
+export function runDocument(view: RunView): JsonObject {
+  return {
+    run_id: view.runId,
+    session_id: view.sessionId,
+    agent: view.agent,
+    task: view.task,
+    status: view.status,
+    outcome: view.outcome,
+    reason: view.reason,
+    text: view.text,
+    calls: view.calls.map(callDocument),
+    pending: view.pending.map(({ requestId }) => requestId),
+    turns_used: view.turnsUsed,
+    tokens: { prompt: view.tokens.prompt, completion: view.tokens.completion },
+    created_at: view.createdAt,
+    updated_at: view.updatedAt,
+  };
+}
+
+function callDocument(call: CallView): JsonValue {
+  return {
+    call_id: call.callId,
+    tool: call.tool,
+    arguments: call.argumentsText,
+    status_ref: call.statusRef,
+    ...(call.outcome ? outcomeDocument(call.outcome) : { outcome: null }),
+  };
+}

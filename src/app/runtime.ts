@@ -1,0 +1,132 @@
+import { Approvals, type ApproverRule, checkPolicies, type EditVerdict, type PolicySet } from '../approvals/index.ts';
+import { type CallsContext, callScopeText, HOLDFAST_PROFILE, operationTools } from '../calls/index.ts';
+import { canonicalJson, type Clock, createIds, type JsonObject, noFaults } from '../core/index.ts';
+import { openFilesystem } from '../effects/index.ts';
+import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
+import { Runs } from '../runs/index.ts';
+import type { Principal, SessionContext } from '../sessions/index.ts';
+import { addProject, appendFeed, ensureTenant, findProject, startHeartbeat, type Store } from '../store/index.ts';
+import { acceptArguments, inputOf, ToolRegistry } from '../tools/index.ts';
+import type { HoldfastOptions } from './holdfast.ts';
+import { openHoldfastStore } from './open-store.ts';
+import { pausedBecause } from './pause.ts';
+
+/** Everything that is open on one data folder, put together. */
+export interface Runtime {
+  readonly store: Store;
+  readonly principal: Principal;
+  readonly projectId: string;
+  readonly tools: ToolRegistry;
+  readonly approvals: Approvals;
+  readonly operations: Operations;
+  readonly calls: CallsContext;
+  readonly runs: Runs;
+  /** Runs that dead processes had left when this one opened. */
+  readonly reconciled: readonly string[];
+  close(): Promise<void>;
+}
+
+/** The role that may decide what waits, where nothing else is said. */
+export const APPROVER_ROLE = 'approver';
+const LOCAL_OWNER: Principal = Object.freeze({ tenant: 'local', subject: 'owner', roles: [APPROVER_ROLE] });
+const OWNER_DECIDES: ApproverRule = Object.freeze({ roles: [APPROVER_ROLE], subjects: [], requesterMayDecide: true });
+const NO_POLICIES: PolicySet = Object.freeze({ policies: [], mode: 'enforce' });
+const DAY_MS = 24 * 60 * 60 * 1000;
+const INSTANCE_LEASE_MS = 10_000;
+
+/** Puts a runtime together; see `Holdfast.open`. What was opened is closed again when a later step fails. */
+export async function openRuntime(options: HoldfastOptions & { readonly clock: Clock }): Promise<Runtime> {
+  const { policies = NO_POLICIES } = options;
+  checkPolicies(policies.policies);
+  const { store, folder } = await openHoldfastStore({
+    dataDir: options.dataDir ?? '.holdfast',
+    create: true,
+    ...(options.observer ? { observer: options.observer } : {}),
+    ...(options.faults ? { faults: options.faults } : {}),
+  });
+  try {
+    return await assemble(store, folder.path, { ...options, policies });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function assemble(
+  store: Store,
+  dataDir: string,
+  options: HoldfastOptions & { readonly clock: Clock; readonly policies: PolicySet },
+): Promise<Runtime> {
+  const { clock, policies } = options;
+  const ids = options.ids ?? createIds(clock);
+  const principal = options.principal ?? LOCAL_OWNER;
+  const projectId = options.projectId ?? 'default';
+  await ensurePlace(store, clock, principal, projectId);
+  const heartbeat = await startHeartbeat(store, { clock, ids, leaseMs: options.instanceLeaseMs ?? INSTANCE_LEASE_MS });
+  const tools = registryOf(options);
+  const sessions: SessionContext = { clock, ids, hooks: [] };
+  const operations = operationsOf(store, tools);
+  const filesystem = openFilesystem({ dataDir });
+  const calls: CallsContext = {
+    store,
+    clock,
+    sessions,
+    operations,
+    tools,
+    policies,
+    approver: options.approver ?? OWNER_DECIDES,
+    approvalExpiresMs: options.approvalExpiresMs === undefined ? DAY_MS : options.approvalExpiresMs,
+    workerId: heartbeat.instanceId,
+    pausedBecause,
+    faults: options.faults ?? noFaults,
+  };
+  const runs = new Runs({ calls, instanceId: heartbeat.instanceId, filesystem });
+  const reconciled = await runs.reconcile();
+  const close = async (): Promise<void> => {
+    await runs.close();
+    await heartbeat.stop();
+    await store.close();
+  };
+  const approvals = new Approvals(store, sessions, (action, edited) => validateEdit(tools, action.tool, edited));
+  return { store, principal, projectId, tools, approvals, operations, calls, runs, reconciled, close };
+}
+
+async function ensurePlace(store: Store, clock: Clock, principal: Principal, projectId: string): Promise<void> {
+  const { tenant: tenantId, subject: subjectId } = principal;
+  await store.write('app.place', async (tx) => {
+    await ensureTenant(tx, clock, { tenantId, name: tenantId });
+    const ref = { tenantId, subjectId };
+    if (!(await findProject(tx, ref, projectId))) await addProject(tx, clock, ref, { projectId, name: projectId });
+  });
+}
+
+function registryOf({ tools = [], retiredTools = [] }: HoldfastOptions): ToolRegistry {
+  const registry = new ToolRegistry();
+  for (const tool of tools) registry.register(tool);
+  for (const tool of retiredTools) registry.registerRetired(tool);
+  return registry;
+}
+
+function operationsOf(store: Store, tools: ToolRegistry): Operations {
+  return new Operations({
+    store,
+    tools: operationTools(tools),
+    // Who decided was judged by `approvals/` when they did, and the audit holds the two records together.
+    isApprover: () => true,
+    profiles: [...PROVIDER_PROFILES, HOLDFAST_PROFILE],
+    verdicts: true,
+    onChange: async (tx, { kind, tenant, statusRef }) => {
+      await appendFeed(tx, { tenantId: tenant, kind: `operation.${kind}`, reference: statusRef });
+    },
+  });
+}
+
+/** Edited arguments must fit the tool as any arguments do; what they touch is worked out anew. */
+async function validateEdit(tools: ToolRegistry, name: string, given: JsonObject): Promise<EditVerdict> {
+  const tool = tools.current(name);
+  if (!tool) return { ok: false, issues: [{ path: '', message: `the tool ${name} is not known here` }] };
+  const accepted = await acceptArguments(tool, canonicalJson(given));
+  if (!accepted.ok) return { ok: false, issues: accepted.issues };
+  const read = await inputOf(tool, accepted.text);
+  return read.ok ? { ok: true, ...callScopeText(tool, read.input) } : { ok: false, issues: read.issues };
+}

@@ -1,0 +1,104 @@
+import { LIMITS, redactText } from '../core/index.ts';
+import { NotDone, type Tool, type ToolCallContext, type ToolPrincipal, type ToolProgress } from '../tools/index.ts';
+
+/** What every invocation of a tool's handler is told. */
+export interface Invocation {
+  readonly callId: string;
+  readonly idempotencyKey: string;
+  readonly principal: ToolPrincipal;
+  readonly runId: string | null;
+  /** Aborted when the run is stopped. */
+  readonly signal: AbortSignal;
+  /** Never longer than what is left of the lease. */
+  readonly timeoutMs: number;
+  readonly pageUrl?: string;
+  readonly onProgress?: (update: ToolProgress) => void;
+}
+
+/** How one invocation of a handler ended; `returned` says nothing yet about whether the value is valid. */
+export type Attempt =
+  | { readonly ended: 'returned'; readonly value: unknown }
+  | { readonly ended: 'not_done'; readonly reason: string }
+  | { readonly ended: 'threw'; readonly reason: string }
+  | { readonly ended: 'timed_out'; readonly timeoutMs: number }
+  | { readonly ended: 'cancelled' };
+
+/** Runs the tool's `execute`. Never throws and never waits past the time-out, whatever the handler does. */
+export function attemptExecute(tool: Tool, input: unknown, of: Invocation): Promise<Attempt> {
+  return attempt((call) => tool.execute(input, call), of);
+}
+
+/** Runs the tool's `status`, of a tool that has one. Never throws and never waits past the time-out. */
+export function attemptStatus(tool: Tool, input: unknown, of: Invocation): Promise<Attempt> {
+  return attempt((call) => tool.status?.(input, call), of);
+}
+
+/** Runs the tool's `observe`, of a tool that has one. Never throws and never waits past the time-out. */
+export function attemptObserve(tool: Tool, input: unknown, of: Invocation): Promise<Attempt> {
+  return attempt((call) => tool.observe?.(input, call), of);
+}
+
+async function attempt(handler: (call: ToolCallContext) => unknown, of: Invocation): Promise<Attempt> {
+  if (of.signal.aborted) return { ended: 'cancelled' };
+  const ending = new AbortController();
+  const call = contextOf(of, ending.signal);
+  const stopped = untilStopped(of, ending);
+  try {
+    return await Promise.race([run(handler, call), stopped.promise]);
+  } finally {
+    stopped.forget();
+  }
+}
+
+async function run(handler: (call: ToolCallContext) => unknown, call: ToolCallContext): Promise<Attempt> {
+  try {
+    return { ended: 'returned', value: await handler(call) };
+  } catch (error) {
+    const reason = reasonOf(error);
+    return NotDone.is(error) ? { ended: 'not_done', reason } : { ended: 'threw', reason };
+  }
+}
+
+function contextOf(of: Invocation, signal: AbortSignal): ToolCallContext {
+  return {
+    callId: of.callId,
+    idempotencyKey: of.idempotencyKey,
+    principal: of.principal,
+    runId: of.runId,
+    signal,
+    timeoutMs: of.timeoutMs,
+    ...(of.pageUrl === undefined ? {} : { pageUrl: of.pageUrl }),
+    progress: (update) => of.onProgress?.(update),
+  };
+}
+
+interface Stopped {
+  readonly promise: Promise<Attempt>;
+  forget(): void;
+}
+
+/** Settles at the time-out or at the cancellation, whichever is first, and aborts the handler's signal with it. */
+function untilStopped(of: Invocation, ending: AbortController): Stopped {
+  const { promise, resolve } = Promise.withResolvers<Attempt>();
+  const end = (attempt: Attempt): void => {
+    resolve(attempt);
+    ending.abort();
+  };
+  const onAbort = (): void => end({ ended: 'cancelled' });
+  const timer = setTimeout(() => end({ ended: 'timed_out', timeoutMs: of.timeoutMs }), of.timeoutMs);
+  of.signal.addEventListener('abort', onAbort, { once: true });
+  return {
+    promise,
+    forget: () => {
+      clearTimeout(timer);
+      of.signal.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+/** A text of another's error that may be stored and shown: redacted, bounded, never a stack. */
+export function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : typeof error === 'string' ? error : 'no reason was given';
+  const cut = text.slice(0, LIMITS.callReasonCharacters).toWellFormed();
+  return redactText(cut) || 'no reason was given';
+}

@@ -1,0 +1,222 @@
+import { type CallBinding, consume } from '../approvals/index.ts';
+import { fail, JSON_PROFILES, isJsonObject, LIMITS, readCanonicalJson, unixSeconds } from '../core/index.ts';
+import { claim } from '../effects/index.ts';
+import {
+  digestForCall,
+  type KeyedCall,
+  type OperationApproval,
+  type OperationHandle,
+  type PreparedRequest,
+  prepareRequest,
+  Principal,
+  ToolCall,
+} from '../operations/index.ts';
+import { appendEvent } from '../sessions/index.ts';
+import type { Tx } from '../store/index.ts';
+import type { ExactScope } from './call-scope.ts';
+import type { CallsContext } from './context.ts';
+import { notStarted, Refused } from './denials.ts';
+import { boundPolicyRevision } from './gate.ts';
+import { effectIdOf, HOLDFAST_PROFILE, idempotencyKey } from './identity.ts';
+import type { CallAuthority, CallPlace, PreparedCall } from './model.ts';
+import { operationTool } from './operation-tool.ts';
+
+/** A call that is about to begin: everything that was worked out before its first transaction. */
+export interface Beginning {
+  readonly place: CallPlace;
+  readonly groupId: string;
+  readonly call: PreparedCall;
+  readonly authority: CallAuthority;
+  readonly scope: ExactScope;
+  readonly request: PreparedRequest;
+  /** Whole seconds; longer than the tool's time-out. */
+  readonly leaseSeconds: number;
+}
+
+/** What the first transaction came to. */
+export type Begun =
+  /** Written down; the tool may run, until the lease ends. */
+  | { readonly kind: 'begun'; readonly operation: OperationHandle; readonly leaseUntilMs: number }
+  /** This call was begun before: its stored operation says what became of it. */
+  | { readonly kind: 'known'; readonly operation: OperationHandle };
+
+/** How much longer than the tool's time-out a lease is, so that the answer can still be written down. */
+const LEASE_MARGIN_SECONDS = 10;
+const SHORTEST_LEASE_SECONDS = 30;
+/** An approval that has no end of its own is minted with this one; it is used in the same second. */
+const MINTED_APPROVAL_SECONDS = 3600;
+
+export function leaseSecondsFor(timeoutMs: number): number {
+  return Math.max(SHORTEST_LEASE_SECONDS, Math.ceil(timeoutMs / 1000) + LEASE_MARGIN_SECONDS);
+}
+
+/** The request of a call to `operations`, with the identities that the host mints. */
+export function requestOfCall(place: CallPlace, groupId: string, call: PreparedCall): PreparedRequest {
+  const value = readCanonicalJson(call.argumentsText, JSON_PROFILES.operations);
+  if (!isJsonObject(value)) throw fail('CALL_INVALID', 'The stored arguments are not an object.');
+  const toolCall = new ToolCall({
+    callId: call.callId,
+    operationId: effectIdOf(place, groupId, call.callId),
+    name: call.tool.name,
+    arguments: value,
+    idempotencyKey: idempotencyKey(place, groupId, call.callId),
+    responseId: groupId,
+    ...HOLDFAST_PROFILE,
+  });
+  const { tenant, subject, roles } = place.principal;
+  return prepareRequest(
+    new Principal(tenant, subject, roles),
+    toolCall as KeyedCall,
+    operationTool(call.tool),
+    'dispatch',
+  );
+}
+
+/**
+ * The first transaction of a writing call, in the caller's transaction: permission used, operation reserved with its
+ * outbox row leased, effect claimed, `started` on the action ledger. Throws `Refused`, or an error of the contexts it
+ * puts together; either undoes all of it.
+ */
+export async function begin(tx: Tx, context: CallsContext, of: Beginning): Promise<Begun> {
+  const now = unixSeconds(context.clock);
+  await refuseWhilePaused(tx, context);
+  const twin = await context.operations.findUnresolvedTwin(tx, of.request);
+  if (twin !== null) throw new Refused(twinRefusal(twin));
+  const reservation = await context.operations.reserve(tx, of.request, {
+    approvals: [await mintApproval(tx, context, of, now)],
+    rule: { holds: true },
+    now,
+    lease: { workerId: context.workerId, seconds: of.leaseSeconds },
+  });
+  if (reservation.kind === 'existing') throw new KnownOperation(reservation.operation);
+  if (reservation.kind === 'refused')
+    throw new Refused(notStarted(reservation.code, REFUSED_RESERVATION[reservation.code]));
+  await claimEffect(tx, of, reservation.operation.statusRef);
+  await appendEvent(tx, context.sessions, of.place.principal, startedEvent(of, reservation.operation.statusRef));
+  return {
+    kind: 'begun',
+    operation: reservation.operation,
+    leaseUntilMs: (now + of.leaseSeconds) * 1000,
+  };
+}
+
+/** Undoes the transaction of a call that turns out to have been begun before; its permission stays as it was. */
+export class KnownOperation extends Error {
+  readonly operation: OperationHandle;
+
+  constructor(operation: OperationHandle) {
+    super('the call was begun before');
+    this.operation = operation;
+  }
+}
+
+/** Throws `Refused` while an operator has paused writes. */
+export async function refuseWhilePaused(tx: Tx, context: CallsContext): Promise<void> {
+  const why = await context.pausedBecause(tx);
+  if (why !== null) throw new Refused(notStarted('CALL_PAUSED', `Writes are paused: ${why}`));
+}
+
+const REFUSED_RESERVATION = {
+  CALL_ID_CONFLICT: 'This call id was used for another call.',
+  IDEMPOTENCY_CONFLICT: 'The key of this call was used for another request.',
+  BUSINESS_RULE_VIOLATION: 'The business rule of this tool refuses it.',
+  APPROVAL_REQUIRED: 'The call has no approval.',
+  APPROVAL_INVALID: 'The approval of this call does not hold any more.',
+} as const;
+
+function twinRefusal(statusRef: string) {
+  return notStarted(
+    'UNRESOLVED_TWIN',
+    'The same call was made before and nobody knows yet whether it happened.',
+    `Settle the earlier one first: holdfast operations status ${statusRef}`,
+  );
+}
+
+async function mintApproval(tx: Tx, context: CallsContext, of: Beginning, now: number): Promise<OperationApproval> {
+  const { authority, request } = of;
+  if (authority.by === 'policy')
+    return approvalOf(request, `policy-${request.call.callId}`, authority.approver, now + MINTED_APPROVAL_SECONDS);
+  const used = await consume(tx, context.sessions, of.place.principal, {
+    requestId: authority.requestId,
+    by: request.statusRef,
+    binding: bindingOf(context, of),
+  });
+  void context.faults.reach('approval-consumed');
+  if (used.canonicalArguments !== of.call.argumentsText)
+    throw fail('APPROVAL_BINDING_MISMATCH', 'What was approved is not what would be executed.');
+  const ends = used.expiresAt === null ? now + MINTED_APPROVAL_SECONDS : Math.floor(used.expiresAt / 1000);
+  return approvalOf(request, used.requestId, used.approver, Math.min(ends, LIMITS.portableUnixSeconds));
+}
+
+export function bindingOf(context: CallsContext, of: Pick<Beginning, 'place' | 'groupId' | 'call'>): CallBinding {
+  return {
+    runId: of.place.runId,
+    groupId: of.groupId,
+    toolCallId: of.call.callId,
+    tool: of.call.tool.name,
+    toolRevision: of.call.tool.revisions.policy,
+    argumentsSha256: of.call.argumentsSha256,
+    policyRevision: boundPolicyRevision(context),
+  };
+}
+
+function approvalOf(
+  request: PreparedRequest,
+  approvalId: string,
+  approverId: string,
+  expiresAt: number,
+): OperationApproval {
+  const { call, contract, requestSha256, principal } = request;
+  return {
+    approvalId,
+    operationId: call.operationId,
+    callId: call.callId,
+    provider: call.provider,
+    apiFamily: call.apiFamily,
+    adapterRevision: call.adapterRevision,
+    idempotencyKey: call.idempotencyKey,
+    toolName: contract.name,
+    subject: principal.subject,
+    schemaRevision: contract.inputSchema,
+    policyRevision: contract.policy,
+    digest: digestForCall(call, contract, requestSha256, approverId),
+    expiresAt,
+    approverId,
+  };
+}
+
+async function claimEffect(tx: Tx, of: Beginning, statusRef: string): Promise<void> {
+  const { place, groupId, call, scope } = of;
+  await claim(
+    tx,
+    { tenantId: place.principal.tenant, runId: place.runId },
+    {
+      effectId: effectIdOf(place, groupId, call.callId),
+      actionId: call.callId,
+      operationId: statusRef,
+      operation: {
+        tool: call.tool.name,
+        action: call.tool.effect,
+        inputSha256: call.argumentsSha256,
+        requestId: statusRef,
+      },
+      impactScope: scope.impactScope,
+      obligations: scope.obligations,
+      external: scope.impactScope.some((ref) => ref.kind === 'external'),
+    },
+  );
+}
+
+function startedEvent(of: Beginning, statusRef: string) {
+  const { groupId, call } = of;
+  return {
+    groupId,
+    type: 'started',
+    actionId: call.callId,
+    toolCallId: call.callId,
+    canonicalArguments: readCanonicalJson(call.argumentsText, JSON_PROFILES.operations),
+    result: { status_ref: statusRef },
+    sideEffectClass: call.tool.effect,
+    resourceKeys: call.resourceKeys,
+  };
+}

@@ -1,0 +1,159 @@
+import { HoldfastError, unixSeconds, utcText } from '../core/index.ts';
+import { recordObservation, settleOperation } from '../effects/index.ts';
+import type { PreparedRequest, Receipt } from '../operations/index.ts';
+import { appendEvent, type Principal } from '../sessions/index.ts';
+import type { Tx } from '../store/index.ts';
+import { receiptOf, type Tool, type ToolReceipt } from '../tools/index.ts';
+import type { Finding } from './classify.ts';
+import type { CallsContext } from './context.ts';
+import type { Seen } from './observe.ts';
+import type { CallOutcome, SettledBy } from './outcome.ts';
+import { type ResultOf, resultEvent } from './result-event.ts';
+
+/** A writing call whose tool has been invoked, or asked; everything the second transaction needs. */
+export interface Ending {
+  readonly principal: Principal;
+  readonly statusRef: string;
+  readonly request: PreparedRequest;
+  readonly tool: Tool;
+  readonly input: unknown;
+  readonly result: Omit<ResultOf, 'statusRef'>;
+  /** Who found it out; null for the tool's own answer. */
+  readonly settledBy: SettledBy | null;
+}
+
+export interface Found {
+  readonly finding: Finding;
+  readonly seen: readonly Seen[];
+  readonly verified: boolean;
+}
+
+/**
+ * The second transaction of a writing call, in the caller's transaction: receipts, outbox, outcome of the effect,
+ * observations, and the `result` on the action ledger with its message. Answers the outcome that it wrote, which is
+ * the one that anybody may be told.
+ */
+export async function finish(tx: Tx, context: CallsContext, of: Ending, found: Found): Promise<CallOutcome> {
+  const outcome = await write(tx, context, of, found);
+  await appendEvent(
+    tx,
+    context.sessions,
+    of.principal,
+    resultEvent({ ...of.result, statusRef: of.statusRef }, outcome),
+  );
+  return outcome;
+}
+
+async function write(tx: Tx, context: CallsContext, of: Ending, found: Found): Promise<CallOutcome> {
+  const { finding } = found;
+  switch (finding.found) {
+    case 'done':
+      return writeDone(tx, context, of, found, finding);
+    case 'not_done':
+      return writeNotDone(tx, context, of, finding);
+    case 'unknown':
+      return unknownOutcome(of.statusRef, finding.code, finding.reason);
+  }
+}
+
+async function writeDone(
+  tx: Tx,
+  context: CallsContext,
+  of: Ending,
+  found: Found,
+  finding: Extract<Finding, { found: 'done' }>,
+): Promise<CallOutcome> {
+  await recordReceipts(tx, context, of, finding.text);
+  await settleEffects(tx, of, { execution: 'reported_success', impact: 'possible' });
+  await recordSeen(tx, context, of, found.seen);
+  return { state: 'done', output: finding.output, verified: found.verified, settledBy: of.settledBy };
+}
+
+/** Both receipts, the operation and its outbox row, alone: what is kept when everything else cannot be written. */
+export async function recordReceipts(tx: Tx, context: CallsContext, of: Ending, outputText: string): Promise<void> {
+  const now = unixSeconds(context.clock);
+  const receipt = makeReceipt(of, outputText, now);
+  const { statusRef, request } = of;
+  const terms = { statusRef, expected: request, checked: receipt, keepChecked: true, now };
+  const answer = await context.operations.record(tx, terms);
+  if (answer.kind === 'succeeded') return;
+  throw new NotRecorded(answer.kind);
+}
+
+/** What stood in the way of a receipt: another receipt, or a verdict that was recorded first. */
+export class NotRecorded extends Error {
+  readonly why: 'no_receipt' | 'unchecked' | 'settled';
+
+  constructor(why: 'no_receipt' | 'unchecked' | 'settled') {
+    super(`the receipt was not recorded: ${why}`);
+    this.why = why;
+  }
+}
+
+function makeReceipt(of: Ending, outputText: string, now: number): Receipt {
+  const told = readReceipt(of, outputText);
+  const identity = of.statusRef.slice('status_'.length);
+  return {
+    receiptId: told.receiptId ?? `receipt-${identity}`,
+    downstreamRequestId: told.downstreamRequestId ?? `request-${identity}`,
+    resultJson: outputText,
+    producerRevision: of.request.contract.producer,
+    resourceRevision: told.resourceRevision ?? 'not-told',
+    observedAt: utcText(told.observedAt ?? now),
+  };
+}
+
+/** A receipt that cannot be read is left out: the output stands without it. */
+function readReceipt(of: Ending, outputText: string): ToolReceipt {
+  try {
+    return receiptOf(of.tool, JSON.parse(outputText), of.input);
+  } catch (error) {
+    if (error instanceof HoldfastError) return {};
+    throw error;
+  }
+}
+
+async function writeNotDone(
+  tx: Tx,
+  context: CallsContext,
+  of: Ending,
+  finding: Extract<Finding, { found: 'not_done' }>,
+): Promise<CallOutcome> {
+  const { code, reason } = finding;
+  await context.operations.settle(tx, of.statusRef, of.principal.tenant, {
+    verdict: 'not_done',
+    source: of.settledBy === 'status_query' ? 'status_query' : 'tool',
+    decidedBy: of.tool.name,
+    reason,
+    decidedAt: unixSeconds(context.clock),
+  });
+  await settleEffects(tx, of, { execution: 'not_executed', impact: 'none' });
+  return { state: 'not_done', code, reason, settledBy: of.settledBy };
+}
+
+type EffectEnd =
+  | { readonly execution: 'reported_success'; readonly impact: 'possible' }
+  | { readonly execution: 'not_executed'; readonly impact: 'none' };
+
+export async function settleEffects(
+  tx: Tx,
+  of: Pick<Ending, 'principal' | 'statusRef'>,
+  end: EffectEnd,
+): Promise<void> {
+  await settleOperation(tx, { tenantId: of.principal.tenant, operationId: of.statusRef }, end);
+}
+
+async function recordSeen(tx: Tx, context: CallsContext, of: Ending, seen: readonly Seen[]): Promise<void> {
+  const runId = of.result.runId;
+  if (runId === null) return;
+  for (const one of seen)
+    await recordObservation(
+      tx,
+      { tenantId: of.principal.tenant, runId },
+      { ...one, observationId: context.sessions.ids.next(), sourceActionId: of.result.callId },
+    );
+}
+
+export function unknownOutcome(statusRef: string, code: string, reason: string): CallOutcome {
+  return { state: 'unknown', code, reason, statusRef, resolve: `holdfast operations status ${statusRef}` };
+}

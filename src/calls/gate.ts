@@ -1,0 +1,76 @@
+import {
+  judgeCall,
+  type NewRequest,
+  type PermissionRule,
+  policyRevision,
+  type Policy,
+  type PolicySet,
+  type PolicyVerdict,
+} from '../approvals/index.ts';
+import { readCanonicalJson, JSON_PROFILES } from '../core/index.ts';
+import type { CallsContext } from './context.ts';
+import type { CallPlace, PreparedCall, ProposalTerms } from './model.ts';
+
+/**
+ * Whether a prepared call may go on, must wait for a person, or is denied. The tool's own word counts as one voice: an
+ * explicit `needsApproval: false` allows it, under `policy:tool@<its policy revision>`; a tool that says nothing is
+ * held like any call that nothing matches. A call that only reads is allowed unless something says otherwise.
+ */
+export function judge(
+  context: CallsContext,
+  place: Pick<CallPlace, 'principal'>,
+  call: PreparedCall,
+  rules: readonly PermissionRule[],
+  terms: Pick<ProposalTerms, 'askForEach'>,
+): PolicyVerdict {
+  const writes = call.tool.effect !== 'read';
+  const proposed = {
+    tool: call.tool.name,
+    target: call.target,
+    arguments: readCanonicalJson(call.argumentsText, JSON_PROFILES.operations),
+    writes,
+    toolAsks: call.toolAsks === true || terms.askForEach === true,
+  };
+  const set: PolicySet = { ...context.policies, policies: [...context.policies.policies, ownVoice(call, writes)] };
+  return judgeCall(proposed, place.principal, rules, set);
+}
+
+function ownVoice(call: PreparedCall, writes: boolean): Policy {
+  const allows = call.toolAsks === false || (!writes && call.toolAsks === null);
+  return { name: 'tool', revision: call.tool.revisions.policy, decide: () => (allows ? 'allow' : null) };
+}
+
+/** The revision of the host's policies that requests are bound to. */
+export function boundPolicyRevision(context: CallsContext): string {
+  return policyRevision(context.policies);
+}
+
+/** The permission request of a call that has to wait. */
+export function requestFor(
+  context: CallsContext,
+  place: CallPlace,
+  groupId: string,
+  call: PreparedCall,
+  verdict: Extract<PolicyVerdict, { decision: 'ask' }>,
+): NewRequest {
+  const { tool } = call;
+  return {
+    groupId,
+    actionId: call.callId,
+    toolCallId: call.callId,
+    runId: place.runId,
+    projectId: place.projectId,
+    tool: tool.name,
+    toolRevision: tool.revisions.policy,
+    target: call.target,
+    sideEffectClass: tool.effect,
+    resourceKeys: call.resourceKeys,
+    dangerous: tool.effect === 'once',
+    arguments: readCanonicalJson(call.argumentsText, JSON_PROFILES.operations),
+    policyRevision: boundPolicyRevision(context),
+    approver: context.approver,
+    editable: tool.editable,
+    reason: verdict.reason,
+    ...(context.approvalExpiresMs === null ? {} : { expiresAt: context.clock.nowMs() + context.approvalExpiresMs }),
+  };
+}

@@ -1,0 +1,24 @@
+export { type ReadyCall, executeCall, type Executed } from './execute.ts';
+export { callScopeText, type ScopeText } from './call-scope.ts';
+export type { CallsContext } from './context.ts';
+export { boundPolicyRevision } from './gate.ts';
+export { HOLDFAST_PROFILE, idempotencyKey } from './identity.ts';
+export type {
+  CallAuthority,
+  CallListener,
+  CallPlace,
+  CallStanding,
+  Checked,
+  PreparedCall,
+  ProposalTerms,
+  ProposedCall,
+} from './model.ts';
+export { operationTools } from './operation-tool.ts';
+export { type CallOutcome, isFinal, OUTCOME_STATES, type OutcomeState, type SettledBy } from './outcome.ts';
+export { outcomeDocument, outcomeForModel, outcomeLine } from './outcome-rendering.ts';
+export { prepareCall } from './prepare.ts';
+export { propose, type Proposed, type Reply } from './propose.ts';
+export { recordRecovered, recoverCall, type Recovered, type Recovery } from './recover.ts';
+export { outcomeOfResult, resultEvent, type ResultOf } from './result-event.ts';
+export { outcomeOfStored, settleByPerson, settleByStatus } from './settle.ts';
+export { type LedgerCall, ledgerCalls, rejudge, standNow } from './standing.ts';

@@ -1,0 +1,147 @@
+import { requestPermission, rulesFor, type PermissionRule, type PolicyVerdict } from '../approvals/index.ts';
+import { JSON_PROFILES, type JsonValue, LIMITS, readCanonicalJson } from '../core/index.ts';
+import { appendEvent, openGroup } from '../sessions/index.ts';
+import type { Tx } from '../store/index.ts';
+import type { CallsContext } from './context.ts';
+import { notStarted } from './denials.ts';
+import { judge, requestFor } from './gate.ts';
+import type { CallPlace, CallStanding, Checked, PreparedCall, ProposalTerms, ProposedCall } from './model.ts';
+import { resultEvent } from './result-event.ts';
+
+/** One reply of a model, or one request of a host: what it said, and the calls it proposed, checked. */
+export interface Reply {
+  readonly kind: 'native_tools' | 'finalize';
+  readonly text: string | null;
+  readonly provider?: string;
+  readonly model?: string;
+  readonly usage?: JsonValue;
+  readonly costUsd?: number;
+  readonly calls: readonly { readonly proposal: ProposedCall; readonly checked: Checked }[];
+  readonly ticketId?: string;
+}
+
+export interface Proposed {
+  readonly groupId: string;
+  /** In the order of the reply. */
+  readonly standings: readonly CallStanding[];
+}
+
+/**
+ * Writes down one reply in the caller's transaction: its action group and message, a `proposed` line for each call,
+ * the refusal of each that is refused or denied, and a permission request for each that has to wait.
+ */
+export async function propose(
+  tx: Tx,
+  context: CallsContext,
+  place: CallPlace,
+  reply: Reply,
+  terms: Pick<ProposalTerms, 'askForEach'>,
+): Promise<Proposed> {
+  const { kind, text, provider, model, usage, costUsd, ticketId, calls } = reply;
+  const { id: groupId } = await openGroup(tx, context.sessions, place.principal, {
+    rootFrameId: place.rootFrameId,
+    branchId: place.branchId,
+    turnId: place.turnId,
+    kind,
+    ...(text === null ? {} : { assistantContent: text }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(model === undefined ? {} : { model }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(costUsd === undefined ? {} : { costUsd }),
+    ...(ticketId === undefined ? {} : { ticketId }),
+  });
+  const rules = calls.length === 0 ? [] : await rulesFor(tx, place.principal, place);
+  const standings: CallStanding[] = [];
+  for (const { proposal, checked } of calls) {
+    await appendEvent(tx, context.sessions, place.principal, proposedEvent(groupId, proposal, checked));
+    standings.push(await stand(tx, context, { place, groupId, rules, terms }, checked));
+  }
+  return { groupId, standings };
+}
+
+interface Judging {
+  readonly place: CallPlace;
+  readonly groupId: string;
+  readonly rules: readonly PermissionRule[];
+  readonly terms: Pick<ProposalTerms, 'askForEach'>;
+}
+
+async function stand(tx: Tx, context: CallsContext, at: Judging, checked: Checked): Promise<CallStanding> {
+  if (checked.kind === 'refused') {
+    const { callId, toolName, outcome } = checked;
+    await writeRefusal(tx, context, at, callId, 'none', outcome);
+    return { state: 'ended', callId, toolName, outcome };
+  }
+  const verdict = judge(context, at.place, checked.call, at.rules, at.terms);
+  return carryOut(tx, context, at, checked.call, verdict);
+}
+
+/** Writes down what a verdict comes to for one call that has neither run nor been refused. */
+export async function carryOut(
+  tx: Tx,
+  context: CallsContext,
+  at: Pick<Judging, 'place' | 'groupId'>,
+  call: PreparedCall,
+  verdict: PolicyVerdict,
+): Promise<CallStanding> {
+  switch (verdict.decision) {
+    case 'allow':
+      if (verdict.shadow) await writeShadow(tx, context, at, call, verdict.shadow);
+      return { state: 'ready', call, authority: { by: 'policy', approver: verdict.approver } };
+    case 'deny': {
+      const outcome = notStarted('POLICY_DENIED', `Denied by ${verdict.by}: ${verdict.reason}`);
+      await writeRefusal(tx, context, at, call.callId, call.tool.effect, outcome);
+      return { state: 'ended', callId: call.callId, toolName: call.tool.name, outcome };
+    }
+    case 'ask': {
+      const wanted = requestFor(context, at.place, at.groupId, call, verdict);
+      const request = await requestPermission(tx, context.sessions, at.place.principal, wanted);
+      return { state: 'waiting', call, request };
+    }
+  }
+}
+
+async function writeRefusal(
+  tx: Tx,
+  context: CallsContext,
+  { place, groupId }: Pick<Judging, 'place' | 'groupId'>,
+  callId: string,
+  sideEffectClass: string,
+  outcome: Extract<CallStanding, { state: 'ended' }>['outcome'],
+): Promise<void> {
+  const of = { groupId, runId: place.runId, callId, sideEffectClass, resourceKeys: [], statusRef: null };
+  await appendEvent(tx, context.sessions, place.principal, resultEvent(of, outcome));
+}
+
+async function writeShadow(
+  tx: Tx,
+  context: CallsContext,
+  { place, groupId }: Pick<Judging, 'place' | 'groupId'>,
+  call: PreparedCall,
+  shadow: { readonly would: string; readonly reason: string },
+): Promise<void> {
+  await appendEvent(tx, context.sessions, place.principal, {
+    groupId,
+    type: 'permission_shadow',
+    actionId: call.callId,
+    toolCallId: call.callId,
+    sideEffectClass: call.tool.effect,
+    result: { would: shadow.would, reason: shadow.reason },
+  });
+}
+
+/** The line of a proposal. Arguments that could not be read stand as raw text, cut to what a person can look at. */
+function proposedEvent(groupId: string, proposal: ProposedCall, checked: Checked) {
+  const call = checked.kind === 'prepared' ? checked.call : null;
+  return {
+    groupId,
+    type: 'proposed',
+    actionId: proposal.callId.slice(0, LIMITS.callIdCharacters) || 'unnamed',
+    toolCallId: proposal.callId.slice(0, LIMITS.callIdCharacters) || 'unnamed',
+    ...(call ? { canonicalArguments: readCanonicalJson(call.argumentsText, JSON_PROFILES.operations) } : {}),
+    ...(call ? {} : { rawArguments: proposal.argumentsText.slice(0, LIMITS.rawArgumentsShown).toWellFormed() }),
+    result: { tool: proposal.toolName.slice(0, 64).toWellFormed(), page_url: call?.pageUrl ?? null },
+    sideEffectClass: call?.tool.effect ?? 'none',
+    resourceKeys: call?.resourceKeys ?? [],
+  };
+}

@@ -1,0 +1,167 @@
+import { unixSeconds } from '../core/index.ts';
+import type { Filesystem } from '../effects/index.ts';
+import { appendEvent, type Principal } from '../sessions/index.ts';
+import { attemptExecute, type Invocation } from './attempt.ts';
+import { exactScope, type ExactScope } from './call-scope.ts';
+import { classify, type Finding } from './classify.ts';
+import type { CallsContext } from './context.ts';
+import { leaseSecondsFor } from './begin.ts';
+import { type Ending, finish, type Found, unknownOutcome } from './finish.ts';
+import { allHold, lookAfter } from './observe.ts';
+import type { CallOutcome } from './outcome.ts';
+import { currentRefusal } from './prepare.ts';
+import { resultEvent } from './result-event.ts';
+import { endingOf, invocationOf, isFinalNotHappened, outcomeOfWhole } from './settle.ts';
+import { askStatus } from './status.ts';
+import { loadStored, type StoredCall } from './stored.ts';
+
+export interface Recovery {
+  readonly filesystem: Filesystem;
+  readonly signal: AbortSignal;
+  /** Whether a call may be delivered again where its tool allows it. Never at the opening of a runtime. */
+  readonly redeliver: boolean;
+}
+
+/** What recovery found out. `recorded`: the ledger's newest `result` of the call already says so. */
+export interface Recovered {
+  readonly outcome: CallOutcome;
+  readonly recorded: boolean;
+}
+
+/**
+ * Moves an interrupted call as far as it is safe to move it. What is stored comes first; then the tool is asked, where
+ * it can be; then it is delivered again under the same key, where its `effect` allows that: an `idempotent` one once
+ * the lease is over, a `reconcilable` one only when it is final that it did not happen, and neither once its approval
+ * has expired. Everything else stays unknown.
+ */
+export async function recoverCall(
+  context: CallsContext,
+  principal: Principal,
+  statusRef: string,
+  recovery: Recovery,
+): Promise<Recovered> {
+  const stored = await loadStored(context, principal, statusRef);
+  const now = unixSeconds(context.clock);
+  const known = outcomeOfWhole(stored.whole, now);
+  if (known.state !== 'unknown') return { outcome: known, recorded: false };
+  const asked = await askStatus(stored.call, invocationOf(principal, stored));
+  if (asked?.found === 'done') return settled(context, principal, stored, asked);
+  const later = unixSeconds(context.clock);
+  const mayRepeat = recovery.redeliver && !isHeld(stored, later) && deliverable(stored, asked, later);
+  if (mayRepeat) return redeliver(context, principal, stored, recovery);
+  if (asked?.found === 'not_done' && isFinalNotHappened(stored, later))
+    return settled(context, principal, stored, asked);
+  return { outcome: known, recorded: false };
+}
+
+function isHeld(stored: StoredCall, now: number): boolean {
+  const until = stored.whole.outbox?.leaseUntil ?? null;
+  return until !== null && until > now;
+}
+
+function deliverable(stored: StoredCall, asked: Finding | null, now: number): boolean {
+  const { effect } = stored.call.tool;
+  if (now >= stored.whole.operation.approvalExpiresAt) return false;
+  if (effect === 'idempotent') return true;
+  return effect === 'reconcilable' && asked?.found === 'not_done' && isFinalNotHappened(stored, now);
+}
+
+async function settled(
+  context: CallsContext,
+  principal: Principal,
+  stored: StoredCall,
+  finding: Finding,
+): Promise<Recovered> {
+  const found: Found = { finding, seen: [], verified: false };
+  const ending = endingOf(principal, stored);
+  return {
+    outcome: await context.store.write('calls.settle', (tx) => finish(tx, context, ending, found)),
+    recorded: true,
+  };
+}
+
+async function redeliver(
+  context: CallsContext,
+  principal: Principal,
+  stored: StoredCall,
+  recovery: Recovery,
+): Promise<Recovered> {
+  const { call, statusRef } = stored;
+  const requester = { ...principal, subject: stored.whole.operation.scope.subject };
+  const refusal = await currentRefusal(call, requester);
+  if (refusal) return still(statusRef, `It was not delivered again: ${refusal.reason}`);
+  const leased = await context.store.write('calls.lease', (tx) => lease(tx, context, principal, stored));
+  if (!leased) return still(statusRef, 'It was not delivered again: writes are paused, or another worker has it.');
+  await context.faults.reach('outbox-claimed');
+  const scope = exactScope(call.tool, call.input, recovery.filesystem);
+  const invocation: Invocation = { ...invocationOf(principal, stored), signal: recovery.signal };
+  const attempt = await attemptExecute(call.tool, call.input, invocation);
+  const finding = await classify(call.tool, call.input, attempt);
+  return conclude(context, principal, stored, { finding, scope, recovery, invocation });
+}
+
+async function lease(
+  tx: Parameters<CallsContext['operations']['lease']>[0],
+  context: CallsContext,
+  principal: Principal,
+  { statusRef, call, groupId }: StoredCall,
+): Promise<boolean> {
+  if ((await context.pausedBecause(tx)) !== null) return false;
+  const terms = {
+    workerId: context.workerId,
+    now: unixSeconds(context.clock),
+    seconds: leaseSecondsFor(call.tool.timeoutMs),
+  };
+  const answer = await context.operations.lease(tx, statusRef, terms);
+  if (answer.kind !== 'leased') return false;
+  await appendEvent(tx, context.sessions, principal, {
+    groupId,
+    type: 'started',
+    actionId: call.callId,
+    toolCallId: call.callId,
+    result: { status_ref: statusRef, attempt: answer.lease.attemptCount },
+    sideEffectClass: call.tool.effect,
+    resourceKeys: call.resourceKeys,
+  });
+  return true;
+}
+
+function still(statusRef: string, reason: string): Recovered {
+  return { outcome: unknownOutcome(statusRef, 'OUTCOME_UNKNOWN', reason), recorded: false };
+}
+
+interface Delivered {
+  readonly finding: Finding;
+  readonly scope: ExactScope;
+  readonly recovery: Recovery;
+  readonly invocation: Invocation;
+}
+
+async function conclude(
+  context: CallsContext,
+  principal: Principal,
+  stored: StoredCall,
+  { finding, scope, recovery, invocation }: Delivered,
+): Promise<Recovered> {
+  const seen = finding.found === 'done' ? await lookAfter(stored.call, scope, recovery.filesystem, invocation) : [];
+  const found: Found = { finding, seen, verified: allHold(scope.obligations, seen) };
+  const ending: Ending = { ...endingOf(principal, stored), settledBy: null };
+  return {
+    outcome: await context.store.write('calls.finish', (tx) => finish(tx, context, ending, found)),
+    recorded: true,
+  };
+}
+
+/** Writes the `result` of a recovered call whose ledger does not say it yet. */
+export async function recordRecovered(
+  context: CallsContext,
+  principal: Principal,
+  statusRef: string,
+  outcome: CallOutcome,
+): Promise<void> {
+  const stored = await loadStored(context, principal, statusRef);
+  const of = { ...endingOf(principal, stored).result, statusRef };
+  await context.store.write('calls.result', (tx) =>
+    appendEvent(tx, context.sessions, principal, resultEvent(of, outcome)),
+  );
+}

@@ -1,0 +1,139 @@
+import { fail, JSON_PROFILES, readCanonicalJson, unixSeconds } from '../core/index.ts';
+import { knownOutcome, type VerdictKind, type WholeOperation } from '../operations/index.ts';
+import { appendEvent, type Principal } from '../sessions/index.ts';
+import type { Invocation } from './attempt.ts';
+import type { CallsContext } from './context.ts';
+import { type Ending, finish, type Found, settleEffects, unknownOutcome } from './finish.ts';
+import type { CallOutcome } from './outcome.ts';
+import { resultEvent } from './result-event.ts';
+import { askStatus } from './status.ts';
+import { loadStored, type StoredCall } from './stored.ts';
+
+/** What an operation's own records say became of it, and nothing else. Asks nobody and writes nothing. */
+export async function outcomeOfStored(
+  context: CallsContext,
+  principal: Principal,
+  statusRef: string,
+): Promise<CallOutcome> {
+  return outcomeOfWhole((await loadStored(context, principal, statusRef)).whole, unixSeconds(context.clock));
+}
+
+export function outcomeOfWhole({ operation, outbox, local }: WholeOperation, now: number): CallOutcome {
+  const { statusRef, verdict } = operation;
+  const receipt = local;
+  switch (knownOutcome(operation, outbox, now)) {
+    case 'done':
+      return {
+        state: 'done',
+        output: receipt ? readCanonicalJson(receipt.resultJson, JSON_PROFILES.operations) : null,
+        verified: false,
+        settledBy: verdict ? verdictSource(verdict.source) : 'receipt',
+      };
+    case 'not_done':
+      return {
+        state: 'not_done',
+        code: 'TOOL_NOT_DONE',
+        reason: verdict?.reason ?? 'It did not happen.',
+        settledBy: verdict ? verdictSource(verdict.source) : null,
+      };
+    case 'not_tried':
+      return unknownOutcome(statusRef, 'OUTCOME_UNKNOWN', 'It was accepted; whether anybody tried is not known.');
+    case 'in_progress':
+      return unknownOutcome(statusRef, 'OUTCOME_UNKNOWN', 'A worker may be carrying it out right now.');
+    case 'unknown':
+      return unknownOutcome(statusRef, 'OUTCOME_UNKNOWN', 'It was interrupted before its answer was written down.');
+  }
+}
+
+const verdictSource = (source: 'status_query' | 'person' | 'tool') => (source === 'tool' ? null : source);
+
+export function endingOf(principal: Principal, stored: StoredCall): Ending {
+  const { statusRef, request, call, groupId } = stored;
+  return {
+    principal,
+    statusRef,
+    request,
+    tool: call.tool,
+    input: call.input,
+    result: {
+      groupId,
+      runId: null,
+      callId: call.callId,
+      sideEffectClass: call.tool.effect,
+      resourceKeys: call.resourceKeys,
+    },
+    settledBy: 'status_query',
+  };
+}
+
+export function invocationOf(principal: Principal, stored: StoredCall): Invocation {
+  return {
+    callId: stored.call.callId,
+    idempotencyKey: stored.whole.operation.scope.key,
+    principal: { ...principal, subject: stored.whole.operation.scope.subject },
+    runId: null,
+    signal: new AbortController().signal,
+    timeoutMs: stored.call.tool.timeoutMs,
+  };
+}
+
+/**
+ * Asks the other side what became of an operation, through its tool's `status`, and writes down what that settles:
+ * receipts and operation, effect, `result` on the ledger. `not_happened` is final only `settlesWithinMs` after the
+ * lease ended. Answers the outcome as it is known afterwards. Throws OPERATION_NOT_FOUND, TOOL_UNKNOWN, TOOL_NOT_ASKABLE.
+ */
+export async function settleByStatus(
+  context: CallsContext,
+  principal: Principal,
+  statusRef: string,
+): Promise<CallOutcome> {
+  const stored = await loadStored(context, principal, statusRef);
+  const known = outcomeOfWhole(stored.whole, unixSeconds(context.clock));
+  if (known.state !== 'unknown') return known;
+  if (!stored.call.tool.status)
+    throw fail('TOOL_NOT_ASKABLE', `The tool ${stored.call.tool.name} cannot be asked what happened.`, {
+      resolve: `Find out yourself, then say so: holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`,
+    });
+  const finding = await askStatus(stored.call, invocationOf(principal, stored));
+  if (!finding || finding.found === 'unknown') return { ...known, ...(finding ? { reason: finding.reason } : {}) };
+  if (finding.found === 'not_done' && !isFinalNotHappened(stored, unixSeconds(context.clock)))
+    return { ...known, reason: 'It has not happened yet; a request under way could still make it happen.' };
+  const found: Found = { finding, seen: [], verified: false };
+  return context.store.write('calls.settle', (tx) => finish(tx, context, endingOf(principal, stored), found));
+}
+
+/** `not_happened` is final only when nothing under way can still take effect. */
+export function isFinalNotHappened(stored: StoredCall, now: number): boolean {
+  const until = stored.whole.outbox?.leaseUntil ?? null;
+  return until !== null && now >= until + Math.ceil(stored.call.tool.settlesWithinMs / 1000);
+}
+
+/**
+ * Records a person's verdict on a call whose outcome is unknown, with everything that hangs on it. Final. Throws
+ * OPERATION_NOT_FOUND, OPERATION_SUCCEEDED, OPERATION_SETTLED, OPERATION_LEASE_RUNNING.
+ */
+export async function settleByPerson(
+  context: CallsContext,
+  principal: Principal,
+  statusRef: string,
+  said: { readonly verdict: VerdictKind; readonly reason: string },
+): Promise<CallOutcome> {
+  const stored = await loadStored(context, principal, statusRef);
+  const ending = endingOf(principal, stored);
+  const outcome: CallOutcome =
+    said.verdict === 'done'
+      ? { state: 'done', output: null, verified: false, settledBy: 'person' }
+      : { state: 'not_done', code: 'TOOL_NOT_DONE', reason: said.reason, settledBy: 'person' };
+  await context.store.write('calls.verdict', async (tx) => {
+    const decidedAt = unixSeconds(context.clock);
+    const verdict = { ...said, source: 'person', decidedBy: principal.subject, decidedAt } as const;
+    await context.operations.settle(tx, statusRef, principal.tenant, verdict);
+    const end =
+      said.verdict === 'done'
+        ? ({ execution: 'reported_success', impact: 'possible' } as const)
+        : ({ execution: 'not_executed', impact: 'none' } as const);
+    await settleEffects(tx, ending, end);
+    await appendEvent(tx, context.sessions, principal, resultEvent({ ...ending.result, statusRef }, outcome));
+  });
+  return outcome;
+}

@@ -1,0 +1,103 @@
+import type { ErrorCodeEntry } from './entry.ts';
+
+/** Codes of the way of one call: what a call was refused with, or why its outcome is what it is. */
+export const callsErrorCodes = {
+  CALL_INVALID: {
+    family: 'validation',
+    http: 400,
+    exit: 2,
+    retryable: false,
+    resolve: 'Propose the call again with an id of its own and an object of arguments.',
+  },
+  CALL_NOT_AUTHORIZED: {
+    family: 'denied',
+    http: 403,
+    exit: 1,
+    retryable: false,
+    resolve: 'Ask for something that this principal may do.',
+  },
+  CALL_CANCELLED: {
+    family: 'outcome_unknown',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'See `holdfast operations list --open` for what is unknown, and settle it.',
+  },
+  CALL_PAUSED: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: true,
+    resolve: 'Let writes start again: holdfast unpause',
+  },
+  CALL_SKIPPED: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: true,
+    resolve: 'Settle the call before it, then resume the run.',
+  },
+  OUTCOME_NOT_DURABLE: {
+    family: 'outcome_unknown',
+    http: 500,
+    exit: 1,
+    retryable: false,
+    resolve: 'Mend the store (holdfast doctor), then settle the operation: holdfast operations status REF',
+  },
+  TOOL_NOT_DONE: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Read the reason; propose another call if it still makes sense.',
+  },
+  TOOL_THREW: {
+    family: 'outcome_unknown',
+    http: 502,
+    exit: 1,
+    retryable: false,
+    resolve: 'Find out what happened: holdfast operations status REF',
+  },
+  TOOL_TIMED_OUT: {
+    family: 'outcome_unknown',
+    http: 504,
+    exit: 1,
+    retryable: false,
+    resolve: 'Find out what happened: holdfast operations status REF',
+  },
+  TOOL_OUTPUT_INVALID: {
+    family: 'outcome_unknown',
+    http: 502,
+    exit: 1,
+    retryable: false,
+    resolve: 'Find out what happened: holdfast operations status REF',
+  },
+  TOOL_FAILED: {
+    family: 'state',
+    http: 502,
+    exit: 1,
+    retryable: true,
+    resolve: 'The call only reads: propose it again.',
+  },
+  POLICY_DENIED: {
+    family: 'denied',
+    http: 403,
+    exit: 1,
+    retryable: false,
+    resolve: 'Read which rule or policy denies it; propose something else, or have that rule changed by its owner.',
+  },
+  APPROVAL_DENIED: {
+    family: 'denied',
+    http: 403,
+    exit: 1,
+    retryable: false,
+    resolve: 'Read the reason that the approver gave; propose something else.',
+  },
+  TOOL_NOT_ASKABLE: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Find out yourself what happened, then say so: holdfast operations settle REF',
+  },
+} as const satisfies Record<string, ErrorCodeEntry>;

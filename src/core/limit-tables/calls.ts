@@ -1,0 +1,23 @@
+import type { Limit } from './limit.ts';
+
+/** Bounds of the way of one call, and of the runs that make calls. */
+export const callsLimits = {
+  callIdCharacters: { max: 255, unit: 'code units', why: 'The operations contract for identifiers.' },
+  rawArgumentsShown: {
+    max: 4096,
+    unit: 'code units',
+    why: 'Arguments that could not be read are kept for a person to look at, not to be used.',
+  },
+  callReasonCharacters: {
+    max: 2000,
+    unit: 'code units',
+    why: 'What another program says about its failure is kept and shown, and must stay readable.',
+  },
+  runParallelCalls: {
+    max: 16,
+    unit: 'items',
+    why: 'Calls of one reply side by side; more would crowd out other runs.',
+  },
+  runTurns: { max: 1000, unit: 'items', why: 'A run that asks its model more often than this is a loop.' },
+  runTaskCodePoints: { max: 262_144, unit: 'code points', why: 'A task is read by people and sent to a model whole.' },
+} as const satisfies Record<string, Limit>;

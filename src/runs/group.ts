@@ -1,0 +1,99 @@
+import {
+  type CallOutcome,
+  type CallPlace,
+  type CallStanding,
+  executeCall,
+  type PreparedCall,
+  resultEvent,
+} from '../calls/index.ts';
+import { LIMITS } from '../core/index.ts';
+import { appendEvent, type NewEvent } from '../sessions/index.ts';
+import type { Tx } from '../store/index.ts';
+import type { Driving, RunsContext } from './context.ts';
+
+/** What carrying out the calls of one reply came to. */
+export type GroupEnd =
+  /** A person has to decide; nothing of this reply was run. */
+  | { readonly end: 'waiting' }
+  /** Every call has its outcome, and none is unknown. `unwritten` goes into the next commit. */
+  | { readonly end: 'ended'; readonly unwritten: readonly NewEvent[] }
+  /** A call's outcome is unknown: the calls behind it were not started. */
+  | {
+      readonly end: 'unknown';
+      readonly outcome: Extract<CallOutcome, { state: 'unknown' }>;
+      readonly unwritten: readonly NewEvent[];
+    }
+  /** The run was stopped; what had not started stays as it is. */
+  | { readonly end: 'stopped'; readonly unwritten: readonly NewEvent[] };
+
+export function placeOf({ run }: Pick<Driving, 'run'>): CallPlace {
+  return { principal: run.principal, runId: run.runId, ...run.place };
+}
+
+type Ready = Extract<CallStanding, { state: 'ready' }>;
+
+/**
+ * Carries out the calls of one reply in the order of the reply. Neighbours whose tools allow it run side by side.
+ * Nothing is run while one of them waits for a person, and nothing behind an unknown outcome.
+ */
+export async function carryOutGroup(
+  context: RunsContext,
+  driving: Driving,
+  groupId: string,
+  standings: readonly CallStanding[],
+): Promise<GroupEnd> {
+  if (standings.some((standing) => standing.state === 'waiting')) return { end: 'waiting' };
+  const unwritten: NewEvent[] = [];
+  const ready = standings.filter((standing): standing is Ready => standing.state === 'ready');
+  for (const side of sideBySide(ready)) {
+    if (driving.signal.aborted) return { end: 'stopped', unwritten };
+    const outcomes = await Promise.all(side.map((one) => carryOutCall(context, driving, groupId, one)));
+    for (const { event } of outcomes) if (event) unwritten.push(event);
+    for (const { outcome } of outcomes) if (outcome.state === 'unknown') return { end: 'unknown', outcome, unwritten };
+  }
+  return driving.signal.aborted ? { end: 'stopped', unwritten } : { end: 'ended', unwritten };
+}
+
+/** Cuts a list of calls into stretches that may run side by side. */
+function sideBySide(ready: readonly Ready[]): Ready[][] {
+  const stretches: Ready[][] = [];
+  for (const one of ready) {
+    const last = stretches.at(-1);
+    const joins = last?.[0]?.call.tool.parallel && one.call.tool.parallel && last.length < LIMITS.runParallelCalls;
+    if (last && joins) last.push(one);
+    else stretches.push([one]);
+  }
+  return stretches;
+}
+
+async function carryOutCall(
+  context: RunsContext,
+  driving: Driving,
+  groupId: string,
+  { call, authority }: Ready,
+): Promise<{ readonly outcome: CallOutcome; readonly event: NewEvent | null }> {
+  const { listener, signal } = driving;
+  listener.onStarted?.(call.callId, call.tool.name);
+  const { filesystem } = context;
+  const ready = { place: placeOf(driving), groupId, call, authority, filesystem, signal, listener };
+  const { outcome, recorded } = await executeCall(context.calls, ready);
+  listener.onOutcome?.(call.callId, call.tool.name, outcome);
+  return { outcome, event: recorded ? null : unwrittenResult(driving, groupId, call, outcome) };
+}
+
+function unwrittenResult(driving: Driving, groupId: string, call: PreparedCall, outcome: CallOutcome): NewEvent {
+  const { callId, tool, resourceKeys } = call;
+  const statusRef = outcome.state === 'unknown' ? outcome.statusRef : null;
+  const of = { groupId, runId: driving.run.runId, callId, sideEffectClass: tool.effect, resourceKeys, statusRef };
+  return resultEvent(of, outcome);
+}
+
+/** Writes results that had no commit of their own. */
+export async function writeResults(
+  tx: Tx,
+  context: RunsContext,
+  driving: Pick<Driving, 'run'>,
+  events: readonly NewEvent[],
+): Promise<void> {
+  for (const event of events) await appendEvent(tx, context.calls.sessions, driving.run.principal, event);
+}

@@ -1,0 +1,61 @@
+const COLUMNS = `trace_id, tenant_id, project_id, task, model, agent, context, status, error_code, error_message,
+  result_text, total_prompt_tokens, total_completion_tokens, turns_used, root_frame_id, branch_id, turn_id, subject_id,
+  roles, owner_instance_id, stop_requested_at, created_at, updated_at, finished_at`;
+
+/** trace, tenant, project, task, model, agent, context, root, branch, turn, subject, roles, owner, now, now. */
+export const INSERT_RUN = `INSERT INTO traces (trace_id, tenant_id, project_id, mode, task, model, agent, context,
+  status, root_frame_id, branch_id, turn_id, subject_id, roles, owner_instance_id, created_at, updated_at)
+  VALUES (?, ?, ?, 'agent', ?, ?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+export const SELECT_RUN = `SELECT ${COLUMNS} FROM traces
+  WHERE trace_id = ? AND tenant_id = ? AND root_frame_id IS NOT NULL`;
+
+/** tenant, before, limit. Newest first. */
+export const LIST_RUNS = `SELECT ${COLUMNS} FROM traces
+  WHERE tenant_id = ? AND trace_id < ? AND root_frame_id IS NOT NULL ORDER BY trace_id DESC LIMIT ?`;
+
+/** status, code, message, text, finished, now, trace, owner. Only the owner of a running run moves it. */
+export const MOVE_RUN = `UPDATE traces SET status = ?, error_code = ?, error_message = ?, result_text = ?,
+  finished_at = ?, owner_instance_id = NULL, updated_at = max(updated_at, ?)
+  WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
+
+/** prompt tokens, completion tokens, now, trace, owner. */
+export const COUNT_TURN = `UPDATE traces SET turns_used = turns_used + 1,
+  total_prompt_tokens = total_prompt_tokens + ?, total_completion_tokens = total_completion_tokens + ?,
+  updated_at = max(updated_at, ?)
+  WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
+
+/**
+ * owner, now, trace, tenant, owner, now. A run is taken by whoever resumes it when it waits, has failed, or belongs to
+ * nobody living; a stop that was asked for is over once somebody resumes on purpose.
+ */
+export const TAKE_RUN = `UPDATE traces SET status = 'running', owner_instance_id = ?, error_code = NULL,
+  error_message = NULL, finished_at = NULL, stop_requested_at = NULL, updated_at = max(updated_at, ?)
+  WHERE trace_id = ? AND tenant_id = ? AND (status IN ('waiting_confirmation', 'failed')
+    OR (status = 'running' AND (owner_instance_id IS NULL OR owner_instance_id = ? OR NOT EXISTS (
+      SELECT 1 FROM instances i WHERE i.instance_id = traces.owner_instance_id AND i.ended_at_ms IS NULL
+        AND i.lease_until_ms > ?))))`;
+
+/** now, trace, tenant. A run that waits, or that nobody living has, stops at once; a live owner is only asked. */
+export const ASK_STOP = `UPDATE traces SET stop_requested_at = ?, updated_at = max(updated_at, ?)
+  WHERE trace_id = ? AND tenant_id = ? AND status IN ('running', 'waiting_confirmation')`;
+/** finished, now, trace, tenant, now. */
+export const STOP_UNOWNED = `UPDATE traces SET status = 'stopped', finished_at = ?, owner_instance_id = NULL,
+  updated_at = max(updated_at, ?)
+  WHERE trace_id = ? AND tenant_id = ? AND (status = 'waiting_confirmation' OR (status = 'running'
+    AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.instance_id = traces.owner_instance_id
+      AND i.ended_at_ms IS NULL AND i.lease_until_ms > ?)))`;
+
+export const IS_STOP_ASKED = `SELECT stop_requested_at FROM traces WHERE trace_id = ? AND stop_requested_at IS NOT NULL`;
+
+/** now, limit. Runs whose owner is dead, or that nobody owns. */
+export const LIST_ORPHANS = `SELECT ${COLUMNS} FROM traces
+  WHERE status = 'running' AND root_frame_id IS NOT NULL AND owner_instance_id IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM instances i WHERE i.instance_id = traces.owner_instance_id
+      AND i.ended_at_ms IS NULL AND i.lease_until_ms > ?)
+  ORDER BY trace_id LIMIT ?`;
+
+/** status, code, message, now, trace, dead owner. */
+export const RELEASE_ORPHAN = `UPDATE traces SET status = ?, error_code = ?, error_message = ?,
+  owner_instance_id = NULL, updated_at = max(updated_at, ?)
+  WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;

@@ -1,0 +1,175 @@
+import { canonicalJson, fail, isJsonObject, type JsonObject, JSON_PROFILES, readCanonicalJson } from '../core/index.ts';
+import type { Principal } from '../sessions/index.ts';
+import { appendFeed, type ReadTx, type Row, type Tx } from '../store/index.ts';
+import type { RunPlace, RunRecord, RunStatus } from './model.ts';
+import * as sql from './run-queries.ts';
+
+export interface NewRun {
+  readonly runId: string;
+  readonly principal: Principal;
+  readonly place: RunPlace;
+  readonly agent: string;
+  readonly task: string;
+  readonly model: string;
+  readonly context: JsonObject;
+  readonly ownerInstanceId: string;
+  readonly now: number;
+}
+
+/** Writes down a run that begins, owned by this process. */
+export async function insertRun(tx: Tx, run: NewRun): Promise<void> {
+  const { principal, place, now } = run;
+  await tx.run(sql.INSERT_RUN, [
+    run.runId,
+    principal.tenant,
+    place.projectId,
+    run.task,
+    run.model,
+    run.agent,
+    canonicalJson(run.context),
+    place.rootFrameId,
+    place.branchId,
+    place.turnId,
+    principal.subject,
+    canonicalJson([...principal.roles]),
+    run.ownerInstanceId,
+    now,
+    now,
+  ]);
+  await appendFeed(tx, { tenantId: principal.tenant, kind: 'run.started', reference: run.runId });
+}
+
+/** The run, or RUN_NOT_FOUND: another tenant's run is not told apart from one that does not exist. */
+export async function requireRun(tx: ReadTx, principal: Principal, runId: string): Promise<RunRecord> {
+  const row = await tx.get(sql.SELECT_RUN, [runId, principal.tenant]);
+  if (!row) throw fail('RUN_NOT_FOUND', 'There is no such run.');
+  return runOf(row);
+}
+
+export interface RunPage {
+  readonly items: readonly RunRecord[];
+  readonly next: string | null;
+}
+
+/** Runs of the principal's tenant, newest first, at most `limit`. */
+export async function listRuns(
+  tx: ReadTx,
+  principal: Principal,
+  query: { readonly before?: string; readonly limit: number },
+): Promise<RunPage> {
+  const rows = await tx.all(sql.LIST_RUNS, [principal.tenant, query.before ?? '\u{10ffff}', query.limit + 1]);
+  const items = rows.slice(0, query.limit).map(runOf);
+  return { items, next: rows.length > query.limit ? (items.at(-1)?.runId ?? null) : null };
+}
+
+export type RunEnd = Exclude<RunStatus, { status: 'running' }>;
+
+/** Moves a running run of this process on; RUN_NOT_OWNED when it is no longer this process's. */
+export async function moveRun(
+  tx: Tx,
+  run: Pick<RunRecord, 'runId' | 'principal'>,
+  ownerInstanceId: string,
+  to: RunEnd,
+  now: number,
+): Promise<void> {
+  const failed = to.status === 'failed' ? to : null;
+  const finishedAt = to.status === 'completed' || to.status === 'stopped' ? to.finishedAt : null;
+  const { changes } = await tx.run(sql.MOVE_RUN, [
+    to.status,
+    failed?.code ?? null,
+    failed?.message ?? null,
+    to.status === 'completed' ? to.text : null,
+    finishedAt,
+    now,
+    run.runId,
+    ownerInstanceId,
+  ]);
+  if (changes !== 1) throw notOwned();
+  await appendFeed(tx, { tenantId: run.principal.tenant, kind: `run.${to.status}`, reference: run.runId });
+}
+
+export function notOwned(): Error {
+  return fail('RUN_NOT_OWNED', 'The run is no longer carried out by this process.');
+}
+
+/** Counts one model turn of a run of this process, with its tokens. RUN_NOT_OWNED. */
+export async function countTurn(
+  tx: Tx,
+  runId: string,
+  ownerInstanceId: string,
+  used: { readonly promptTokens: number; readonly completionTokens: number; readonly now: number },
+): Promise<void> {
+  const params = [used.promptTokens, used.completionTokens, used.now, runId, ownerInstanceId];
+  const { changes } = await tx.run(sql.COUNT_TURN, params);
+  if (changes !== 1) throw notOwned();
+}
+
+/** Takes a run over for this process. False when it has ended, or a living process has it. */
+export async function takeRun(
+  tx: Tx,
+  run: Pick<RunRecord, 'runId' | 'principal'>,
+  ownerInstanceId: string,
+  now: number,
+): Promise<boolean> {
+  const params = [ownerInstanceId, now, run.runId, run.principal.tenant, ownerInstanceId, now];
+  const { changes } = await tx.run(sql.TAKE_RUN, params);
+  if (changes === 1)
+    await appendFeed(tx, { tenantId: run.principal.tenant, kind: 'run.resumed', reference: run.runId });
+  return changes === 1;
+}
+
+export function runOf(row: Row): RunRecord {
+  return {
+    runId: text(row, 'trace_id'),
+    principal: { tenant: text(row, 'tenant_id'), subject: text(row, 'subject_id'), roles: rolesOf(row) },
+    place: {
+      projectId: text(row, 'project_id'),
+      rootFrameId: text(row, 'root_frame_id'),
+      branchId: text(row, 'branch_id'),
+      turnId: text(row, 'turn_id'),
+    },
+    agent: text(row, 'agent'),
+    task: text(row, 'task'),
+    model: text(row, 'model'),
+    context: contextOf(row),
+    state: stateOf(row),
+    turnsUsed: Number(row['turns_used']),
+    promptTokens: Number(row['total_prompt_tokens']),
+    completionTokens: Number(row['total_completion_tokens']),
+    stopRequested: row['stop_requested_at'] !== null,
+    createdAt: Number(row['created_at']),
+    updatedAt: Number(row['updated_at']),
+  };
+}
+
+const text = (row: Row, column: string): string => String(row[column] ?? '');
+
+function rolesOf(row: Row): string[] {
+  const roles = readCanonicalJson(text(row, 'roles') || '[]', JSON_PROFILES.packages);
+  return Array.isArray(roles) ? roles.filter((role) => typeof role === 'string') : [];
+}
+
+function contextOf(row: Row): JsonObject {
+  const context = readCanonicalJson(text(row, 'context'), JSON_PROFILES.packages);
+  if (!isJsonObject(context)) throw fail('RUN_RECORD_BROKEN', 'The stored context of a run is not an object.');
+  return context;
+}
+
+function stateOf(row: Row): RunStatus {
+  const status = text(row, 'status');
+  const finishedAt = Number(row['finished_at']);
+  switch (status) {
+    case 'running':
+      return { status, ownerInstanceId: row['owner_instance_id'] === null ? null : text(row, 'owner_instance_id') };
+    case 'waiting_confirmation':
+      return { status };
+    case 'completed':
+      return { status, text: text(row, 'result_text'), finishedAt };
+    case 'failed':
+      return { status, code: text(row, 'error_code'), message: text(row, 'error_message') };
+    case 'stopped':
+      return { status, finishedAt };
+    default:
+      throw fail('RUN_RECORD_BROKEN', 'The stored status of a run is not one of the known words.');
+  }
+}
