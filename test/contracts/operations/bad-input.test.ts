@@ -1,0 +1,240 @@
+import { HoldfastError, JsonNumber, type JsonObject } from '../../../src/core/index.ts';
+import {
+  Principal,
+  requestDigest,
+  statusQueryCall,
+  ToolCall,
+  type ToolCallFields,
+} from '../../../src/operations/index.ts';
+import type { SqlValue } from '../../../src/store/index.ts';
+import { refundCall, T0, USER } from '../../fixtures/refund-desk/calls.ts';
+import type { RefundDesk } from '../../fixtures/refund-desk/desk.ts';
+import { REFUND_SPEC } from '../../fixtures/refund-desk/refund-tool.ts';
+import { assert, check } from '../../support/index.ts';
+import { codeOf, freshDesk, statusRefIn } from './desk.ts';
+
+const NOTHING = { call_bindings: 0, operations: 0, outbox: 0, downstream_receipts: 0, local_receipts: 0 };
+
+function isCoded(code?: string) {
+  return (error: unknown) => error instanceof HoldfastError && (code === undefined || error.code === code);
+}
+
+function dispatch(desk: RefundDesk, principal: Principal, call: ToolCall, now: unknown = T0) {
+  const approvals = [{ approvalId: 'a' }] as never;
+  return desk.operations.dispatch(principal, call, { approvals, now: now as number });
+}
+
+const raw = (changes: Readonly<Record<string, unknown>>) =>
+  new ToolCall({ ...(refundCall() as ToolCallFields), ...changes } as ToolCallFields);
+
+/** What a host may give wrongly, each of which must stop before anything is stored. */
+const WRONG: readonly (readonly [what: string, principal: Principal, call: ToolCall, now?: unknown])[] = [
+  ['a tenant of a number', new Principal(5 as never, 'user-1'), refundCall()],
+  ['a blank subject', new Principal('tenant-a', '\u001c\u0085'), refundCall()],
+  [
+    '33 roles',
+    new Principal(
+      'tenant-a',
+      'user-1',
+      Array.from({ length: 33 }, (_, i) => `r${i + 10}`),
+    ),
+    refundCall(),
+  ],
+  ['unsorted roles', new Principal('tenant-a', 'user-1', ['b', 'a']), refundCall()],
+  ['a call that is a plain record', USER, { ...(refundCall() as ToolCallFields) } as ToolCall],
+  ['a call id that is absent', USER, raw({ callId: undefined })],
+  ['an operation id of 256', USER, raw({ operationId: 'o'.repeat(256) })],
+  ['a key with NUL', USER, raw({ idempotencyKey: '\0key' })],
+  ['a key with a lone surrogate', USER, raw({ idempotencyKey: 'key\ud800' })],
+  ['a provider nobody registered', USER, raw({ provider: 'acme' })],
+  ['a time that is a fraction', USER, refundCall(), 1.5],
+  ['a time that is true', USER, refundCall(), true],
+  ['a time that is a kept number', USER, refundCall(), new JsonNumber(1)],
+  ['a time past the portable end', USER, refundCall(), 253_402_300_800],
+];
+
+for (const [what, principal, call, now] of WRONG)
+  check(`${what} is a coded error and stores nothing`, async (t) => {
+    const { desk } = await freshDesk(t);
+    await assert.rejects(dispatch(desk, principal, call, now), isCoded('INVALID_VALUE'));
+    assert.deepEqual(await desk.operations.counts(), NOTHING);
+  });
+
+check('text of 255 emoji is bounded by code points, and Python’s blanks are blank', async (t) => {
+  const { desk } = await freshDesk(t);
+  const call = refundCall({ idempotencyKey: '😀'.repeat(255), callId: '\ufeff' });
+  const approvals = desk.approve(USER, call, 'valid', T0);
+  assert.equal(codeOf(await desk.operations.dispatch(USER, call, { approvals, now: T0 })), 'OK');
+});
+
+/** Arguments outside the JSON domain cannot be digested, so they are thrown, whatever the tool says (K-9). */
+const OUTSIDE: readonly (readonly [string, unknown])[] = [
+  ['a lone surrogate', '\udc00'],
+  ['NaN', Number.NaN],
+  ['an infinity', Number.NEGATIVE_INFINITY],
+  ['undefined', undefined],
+  ['a function', () => 1],
+  ['a date', new Date(0)],
+  ['a symbol', Symbol('x')],
+];
+
+for (const [what, value] of OUTSIDE)
+  check(`arguments that hold ${what} are a coded error and store nothing`, async (t) => {
+    const { desk } = await freshDesk(t);
+    const input = { order_ref: 'ORDER-7', reason: value } as JsonObject;
+    await assert.rejects(dispatch(desk, USER, refundCall({ arguments: input })), isCoded());
+    await assert.rejects(dispatch(desk, USER, refundCall({ name: 'nobody', arguments: input })), isCoded());
+    assert.deepEqual(await desk.operations.counts(), NOTHING);
+  });
+
+async function prepared(desk: RefundDesk): Promise<string> {
+  const call = refundCall();
+  const approvals = desk.approve(USER, call, 'valid', T0);
+  return statusRefIn(await desk.operations.dispatch(USER, call, { approvals, now: T0 }));
+}
+
+const H = 'f'.repeat(64);
+const SECRET = 'tenant-of-somebody-else';
+
+/** One well-shaped wrong value for every column, and whether the audit can see it. */
+const COLUMNS: Readonly<Record<string, Readonly<Record<string, readonly [SqlValue, boolean]>>>> = {
+  operations: {
+    tenant_id: [SECRET, true],
+    subject_id: [SECRET, true],
+    tool_name: ['get_order', true],
+    idempotency_key: [SECRET, true],
+    request_sha256: [H, true],
+    arguments_json: ['{"order_ref":"ORDER-7","reason":"other"}', true],
+    input_schema_revision: ['x', true],
+    output_schema_revision: ['x', true],
+    effect_revision: ['x', true],
+    handler_revision: ['x', true],
+    producer_revision: ['x', true],
+    policy_revision: ['x', true],
+    approval_id: ['another-approval', false],
+    approver_id: ['intruder', true],
+    approval_digest: [H, true],
+    approval_expires_at: [T0 + 9_999, false],
+    approved_at: [T0 - 1, true],
+    first_operation_id: ['x', true],
+    first_call_id: ['x', true],
+    first_response_id: ['x', true],
+    first_provider: ['google', true],
+    first_api_family: ['messages', true],
+    first_adapter_revision: ['x', true],
+    status_ref: [`status_${'f'.repeat(32)}`, true],
+    state: ['processing', true],
+    created_at: [T0 - 1, true],
+    updated_at: [T0 + 1, false],
+    completed_at: [T0 + 1, false],
+  },
+  outbox: {
+    event_id: ['outbox_x', false],
+    payload_json: ['{}', true],
+    state: ['pending', true],
+    attempt_count: [9, false],
+    created_at: [T0 - 1, false],
+    updated_at: [T0 + 1, false],
+  },
+  downstream_receipts: {
+    tenant_id: [SECRET, true],
+    subject_id: [SECRET, true],
+    tool_name: ['x', true],
+    idempotency_key: [SECRET, true],
+    request_sha256: [H, true],
+    receipt_id: ['x', true],
+    downstream_request_id: ['x', true],
+    result_json: ['{"draft_id":"DRAFT-1","order_ref":"ORDER-7","reason":"damaged"}', true],
+    producer_revision: ['x', true],
+    resource_revision: ['x', true],
+    observed_at: ['2026-07-19T00:00:60Z', true],
+    effect_revision: ['x', true],
+    committed_at: [T0 + 1, false],
+  },
+  local_receipts: {
+    receipt_id: ['x', true],
+    downstream_request_id: ['x', true],
+    request_sha256: [H, true],
+    result_json: ['not json', true],
+    producer_revision: ['x', true],
+    resource_revision: [' ', true],
+    observed_at: ['yesterday', true],
+    effect_revision: ['x', true],
+    reconciled_at: [T0 + 1, false],
+  },
+};
+
+/** Everything that reads the row: each answers, or throws a coded error without another tenant's words. */
+async function readEverything(desk: RefundDesk, statusRef: string): Promise<string[]> {
+  const call = refundCall();
+  const query = {
+    statusRef,
+    expectedRequestSha256: requestDigest(USER, REFUND_SPEC.contract, call.arguments),
+    now: T0 + 90,
+  };
+  const readings = [
+    () => desk.operations.dispatch(USER, call, { approvals: [], now: T0 + 90 }),
+    () => desk.operations.queryStatus(USER, statusQueryCall(call, statusRef), query),
+    () => desk.operations.process(statusRef, { workerId: 'worker', now: T0 + 90 }),
+    () => desk.operations.audit(),
+  ];
+  const told: string[] = [];
+  for (const reading of readings) {
+    try {
+      told.push(JSON.stringify(await reading()));
+    } catch (error) {
+      assert.ok(error instanceof HoldfastError, String(error));
+      told.push(JSON.stringify(error.toJSON()));
+    }
+  }
+  return told;
+}
+
+for (const [table, columns] of Object.entries(COLUMNS))
+  for (const [column, [value, isSeen]] of Object.entries(columns))
+    check(`a changed ${table}.${column} is ${isSeen ? 'found by the audit' : 'not bound by any digest'}`, async (t) => {
+      const { desk } = await freshDesk(t);
+      const statusRef = await prepared(desk);
+      const lease = column === 'state' && table === 'outbox' ? ', lease_owner = NULL, lease_until = NULL' : '';
+      const { changes } = await desk.store.write('test', (tx) =>
+        tx.run(`UPDATE ${table} SET ${column} = ?${lease}`, [value]),
+      );
+      assert.equal(changes, 1);
+      assert.equal((await desk.operations.audit()).passed, !isSeen);
+      const told = await readEverything(desk, statusRef);
+      assert.ok(!told.join('\n').includes(SECRET));
+    });
+
+for (const text of [
+  '',
+  '{',
+  '{"a":1,}',
+  "{'a':1}",
+  '{"a":NaN}',
+  '{"a":1e400}',
+  '[]',
+  'null',
+  '"x"',
+  '{"a":01}',
+  '\ufeff{}',
+  ' {}',
+  '{"\\ud800":1}',
+])
+  check(
+    `stored arguments ${JSON.stringify(text)} are refused by every reader, and reported by the audit`,
+    async (t) => {
+      const { desk } = await freshDesk(t);
+      const call = refundCall();
+      const approvals = desk.approve(USER, call, 'valid', T0);
+      const options = { approvals, now: T0, failure: 'after_intent_commit' } as const;
+      const statusRef = statusRefIn(await desk.operations.dispatch(USER, call, options));
+      await desk.store.write('test', (tx) => tx.run('UPDATE operations SET arguments_json = ?', [text]));
+      await assert.rejects(
+        desk.operations.process(statusRef, { workerId: 'worker', now: T0 }),
+        isCoded('OPERATION_RECORD_BROKEN'),
+      );
+      const audit = await desk.operations.audit();
+      assert.equal(audit.semantic_errors.length, 1);
+      assert.equal((await desk.operations.counts()).downstream_receipts, 0);
+    },
+  );
