@@ -61,10 +61,13 @@ export async function openNotes(t: TestContext, extra: Extra = {}): Promise<Note
 /** A hand on the database behind the program's back. */
 export function behindItsBack<T>(file: string, act: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(file);
+  let result: T | undefined;
   try {
-    return act(database);
+    result = act(database);
+    return result;
   } finally {
-    database.close();
+    if (result instanceof Promise) void result.finally(() => database.close()).catch(() => undefined);
+    else database.close();
   }
 }
 

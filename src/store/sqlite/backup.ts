@@ -64,11 +64,13 @@ function publish(partial: string, path: string): void {
   syncFolderOf(path);
 }
 
-function asStorageError(error: unknown): unknown {
-  const known = storeError(error);
-  if (known instanceof HoldfastError) return known;
-  const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
-  return fail(isFull ? 'STORE_FULL' : 'STORE_IO', 'The copy of the database could not be written.', { cause: error });
+/** An error of a file call; what a test or a user's code threw stays itself. */
+function asStorageError(thrown: unknown): unknown {
+  const error = storeError(thrown);
+  if (error instanceof HoldfastError || !(error instanceof Error && 'syscall' in error && 'code' in error))
+    return error;
+  const code = error.code === 'ENOSPC' ? 'STORE_FULL' : 'STORE_IO';
+  return fail(code, 'The copy of the database could not be written.', { cause: error });
 }
 
 /** Makes `path` by way of a file beside it, so that it is either absent or whole, verified and durable. */
