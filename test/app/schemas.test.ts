@@ -15,9 +15,12 @@ check('the composed store holds the tables of every room that offers some at its
     rooms.map(async (room) => (await import(`../../src/${room}/index.ts`)) as Record<string, unknown>),
   );
   const offered = new Set(doors.flatMap((door) => Object.values(door)).filter(isSchema));
-  const names = (schemas: Iterable<ContextSchema>): string[] => [...schemas].map(({ context }) => context).toSorted();
   assert.ok(offered.size >= 3);
-  assert.deepEqual(names(HOLDFAST_SCHEMAS), names(offered));
+  const missing = [...offered].filter((schema) => !HOLDFAST_SCHEMAS.includes(schema));
+  assert.deepEqual(
+    missing.map(({ context }) => context),
+    [],
+  );
 });
 
 check('the composed store opens, keeps what is written, and opens again', async (t) => {

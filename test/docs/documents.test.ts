@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ERROR_TABLE } from '../../src/core/index.ts';
 import { assert, check } from '../support/index.ts';
 import { ROOT, repositoryTexts, textOf } from '../structure/repository-files.ts';
 import { blocksNobodyRuns, brokenLinks, codeBlocks, type Document } from '../structure/rules/documents.ts';
@@ -22,16 +21,6 @@ check('every command and every example that a reader would copy is run by someth
     ),
     [],
   );
-});
-
-check('the index of errors has every code once, with its exit code and HTTP status, in order', () => {
-  const index = textOf('docs/errors/README.md') ?? '';
-  const rows = [...index.matchAll(/^\| \[`(\w+)`\]\((\w+)\.md\) \| (\d) \| (\d{3}) \| (yes|no) \|/gm)];
-  const listed = rows.map(([, code, page, exit, http, retry]) => [code, page, Number(exit), Number(http), retry]);
-  const expected = Object.entries(ERROR_TABLE)
-    .map(([code, row]) => [code, code, row.exit, row.http, row.retryable ? 'yes' : 'no'])
-    .toSorted((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
-  assert.deepEqual(listed, expected, 'npm run errors writes it anew');
 });
 
 check('a link to a file or heading that is not there is seen, and links in code are no links', () => {
