@@ -1,5 +1,8 @@
 import type { Command } from 'commander';
 import {
+  type ByteSource,
+  type DeepReport,
+  deepVerify,
   fileSource,
   judgeSignature,
   printable,
@@ -13,6 +16,7 @@ import type { CommandContext } from './commands.ts';
 import { readSmallFile } from './small-files.ts';
 
 interface VerifyOptions {
+  readonly deep?: boolean;
   readonly signature?: string;
   readonly trusted?: string;
 }
@@ -21,28 +25,33 @@ interface VerifyOptions {
 export function define(command: Command, { output, run }: CommandContext): void {
   command
     .argument('<file>', 'The package')
+    .option('--deep', 'Also ask whether the package could be imported')
     .option('--trusted <file>', 'A list of keys you trust: also ask who signed the package')
     .option('--signature <file>', 'The signature (else the package’s name and .sig)')
     .action((file: string, options: VerifyOptions) =>
       run(async () => {
-        const { report, manifestSha256 } = await verifyFile(file);
+        const { report, manifestSha256 } = await reading(file, verifyAlone);
+        const deep = options.deep && report.ok ? await reading(file, deepVerify) : undefined;
         const signature = askedForSignature(options) ? judge(file, options, manifestSha256) : undefined;
         output.result({
-          document: signature === undefined ? report : { ...report, signature },
+          document: { ...report, ...(deep && { deep }), ...(signature && { signature }) },
           lines: (colours) => [
             ...reportLines(report, report.ok ? colours.green('holds') : colours.red('does not hold')),
+            ...(deep === undefined ? [] : deepLines(deep)),
             ...(signature === undefined ? [] : signatureLines(signature)),
           ],
         });
-        return report.ok && (signature === undefined || signature.state === 'trusted') ? 0 : 1;
+        return report.ok && deep?.importable !== false && (signature === undefined || signature.state === 'trusted')
+          ? 0
+          : 1;
       }),
     );
 }
 
-async function verifyFile(file: string) {
+async function reading<T>(file: string, look: (source: ByteSource) => Promise<T>): Promise<T> {
   const source = await fileSource(file);
   try {
-    return await verifyAlone(source);
+    return await look(source);
   } finally {
     await source.close();
   }
@@ -64,6 +73,14 @@ function reportLines(report: VerifyReport, verdict: string): string[] {
     `  archive SHA-256 ${report.archive_sha256}`,
     ...report.problems.map((problem) => `  problem         ${problem}`),
     `What this verifies: ${report.verifies}`,
+  ];
+}
+
+function deepLines(deep: DeepReport): string[] {
+  return [
+    `It could ${deep.importable ? '' : 'not '}be imported, as far as its documents alone can tell.`,
+    ...deep.problems.map((problem) => `  problem         ${problem}`),
+    ...deep.not_checked.map((left) => `  not checked     ${left}`),
   ];
 }
 

@@ -1,0 +1,52 @@
+import { containsSecret, isJsonObject, isSecretKey, type JsonValue, REDACTED } from '../../core/index.ts';
+import { aboutFile, type Finding } from '../finding.ts';
+import { MANIFEST_NAME } from '../manifest.ts';
+import type { SessionPackage } from '../package.ts';
+
+/** How much text is looked at in one piece, and how far the next piece reaches back into it. */
+const WINDOW = 2 * 1024 * 1024;
+const OVERLAP = 64 * 1024;
+
+/** Looks for secrets in every file but the manifest, as text, whatever its bytes are; names the files, never a value. */
+export async function scanForSecrets(pkg: SessionPackage): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const path of pkg.files.keys())
+    if (path !== MANIFEST_NAME && (await holdsSecret(pkg, path)))
+      findings.push(aboutFile('PACKAGE_SECRET', 'secret material in', path));
+  return findings;
+}
+
+async function holdsSecret(pkg: SessionPackage, path: string): Promise<boolean> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let found = false;
+  for await (const chunk of pkg.content(path)) {
+    if (found) continue;
+    text += decoder.decode(chunk, { stream: true }).replaceAll('\ufffd', '');
+    if (text.length < WINDOW) continue;
+    found = containsSecret(text);
+    text = overlapOf(text);
+  }
+  return found || containsSecret(text);
+}
+
+/**
+ * What is kept of a piece for the next: about an overlap, from where a word begins, so that no half word looks like a
+ * whole one; where there is no such place, a mark in front says that the word began before.
+ */
+function overlapOf(text: string): string {
+  const tail = text.slice(-OVERLAP);
+  const boundary = /[^A-Za-z0-9_](?=[A-Za-z0-9_])/.exec(tail);
+  return boundary ? tail.slice(boundary.index + 1) : `_${tail}`;
+}
+
+const HARMLESS: ReadonlySet<JsonValue> = new Set<JsonValue>([null, false, '', REDACTED, '<redacted>']);
+
+/** True when a member whose key names a secret holds more than nothing. The bounds of the reader bound the recursion. */
+export function holdsNamedSecret(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some(holdsNamedSecret);
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value).some(
+    ([key, member]) => (isSecretKey(key) && !HARMLESS.has(member)) || holdsNamedSecret(member),
+  );
+}
