@@ -8,6 +8,7 @@ import { operationsErrorCodes } from './error-codes/operations.ts';
 import { mcpErrorCodes } from './error-codes/mcp.ts';
 import { modelsErrorCodes } from './error-codes/models.ts';
 import { approvalsErrorCodes } from './error-codes/approvals.ts';
+import { guardErrorCodes } from './error-codes/guard.ts';
 import { sessionsErrorCodes } from './error-codes/sessions.ts';
 import { runsErrorCodes } from './error-codes/runs.ts';
 import { storeErrorCodes } from './error-codes/store.ts';
@@ -31,6 +32,7 @@ export const ERROR_TABLE = {
   ...archiveErrorCodes,
   ...sessionsErrorCodes,
   ...approvalsErrorCodes,
+  ...guardErrorCodes,
 } as const satisfies Record<string, ErrorCodeEntry>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;

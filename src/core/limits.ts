@@ -4,6 +4,7 @@ import { approvalsLimits } from './limit-tables/approvals.ts';
 import { callsLimits } from './limit-tables/calls.ts';
 import { coreLimits } from './limit-tables/core.ts';
 import { effectsLimits } from './limit-tables/effects.ts';
+import { guardLimits } from './limit-tables/guard.ts';
 import type { Limit } from './limit-tables/limit.ts';
 import { sessionLimits } from './limit-tables/sessions.ts';
 import { storeLimits } from './limit-tables/store.ts';
@@ -17,6 +18,7 @@ export const LIMIT_TABLE = {
   ...coreLimits,
   ...archiveLimits,
   ...effectsLimits,
+  ...guardLimits,
   ...sessionLimits,
   ...approvalsLimits,
   ...storeLimits,

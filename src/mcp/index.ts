@@ -9,3 +9,20 @@ export { type McpTools, mcpTools, type SkippedTool } from './mcp-tools.ts';
 export type { McpPolicies, McpToolPolicy } from './policy.ts';
 export type { HttpServer, McpConnectOptions, StdioServer } from './server-options.ts';
 export { IDEMPOTENCY_META_KEY } from './tool-of-server.ts';
+export type { SealedPolicy } from './guard/policy-conditions.ts';
+export { judgeCall, type PolicyVerdict, type RuleNote, sealPolicy } from './guard/policy-decision.ts';
+export { explainCall, explanationDocument, type ProposedCall, readProposedCall } from './guard/policy-explanation.ts';
+export { readPolicy } from './guard/policy-file.ts';
+export type {
+  Approvers,
+  Policy,
+  PolicyCondition,
+  PolicyDecision,
+  PolicyEffect,
+  PolicyPostcondition,
+  PolicyRoot,
+  PolicyRule,
+  PolicyTarget,
+  PolicyTool,
+} from './guard/policy-model.ts';
+export { POLICY_PRESETS, startingPolicy, type ToolHints } from './guard/policy-start.ts';

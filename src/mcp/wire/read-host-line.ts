@@ -1,0 +1,94 @@
+import {
+  type ErrorCode,
+  isJsonObject,
+  JSON_PROFILES,
+  type JsonObject,
+  type JsonProfile,
+  type JsonValue,
+  LIMITS,
+  readStrictJson,
+} from '../../core/index.ts';
+import { type HostMessage, idOf, objectAt, type RpcId } from './message.ts';
+
+/** What one message of MCP may be; integers keep all their digits. */
+export const MCP_PROFILE: JsonProfile = {
+  ...JSON_PROFILES.packages,
+  name: 'mcp',
+  bytes: LIMITS.mcpLineBytes,
+  depth: LIMITS.mcpMessageDepth,
+  values: LIMITS.mcpMessageValues,
+};
+
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+const CALL = 'tools/call';
+const CANCELLED = 'notifications/cancelled';
+
+/**
+ * Looks into one line from the host. Every line is read, since the name of a method can be spelled with escapes; what
+ * could be read in two ways (a key twice, bad UTF-8) is refused, since the server might read the other one. Whatever is
+ * no call of a tool is passed on as it is.
+ */
+export function readHostLine(bytes: Uint8Array): HostMessage {
+  if (isBlankLine(bytes)) return { kind: 'pass' };
+  let message: JsonValue;
+  try {
+    message = readStrictJson(bytes, MCP_PROFILE);
+  } catch {
+    return refused('MCP_MESSAGE_UNREADABLE', null, 'The message cannot be read in only one way.');
+  }
+  if (Array.isArray(message)) return readBatch(message);
+  if (!isJsonObject(message)) return refused('MCP_MESSAGE_UNREADABLE', null, 'A message is an object.');
+  return readMessage(message);
+}
+
+/** A batch of the protocol of 2025-03-26 passes where it calls no tool. */
+function readBatch(batch: readonly JsonValue[]): HostMessage {
+  const plain = batch.every((one) => isJsonObject(one) && readMessage(one).kind === 'pass');
+  return plain ? { kind: 'pass' } : refused('MCP_BATCH_REFUSED', null, 'Calls of tools are taken one at a time.');
+}
+
+function readMessage(message: JsonObject): HostMessage {
+  const id = idOf(message);
+  const method = message['method'];
+  if (method === undefined) return { kind: 'pass' };
+  if (typeof method !== 'string') return refused('MCP_MESSAGE_UNREADABLE', id, 'The method is a text.');
+  if (method === CANCELLED) return readCancelled(message);
+  return method === CALL ? readCall(message, id) : { kind: 'pass' };
+}
+
+function readCancelled(message: JsonObject): HostMessage {
+  const params = objectAt(message, 'params') ?? {};
+  const id = idOf({ id: params['requestId'] ?? null });
+  return id === null ? { kind: 'pass' } : { kind: 'cancel', id };
+}
+
+function readCall(message: JsonObject, id: RpcId | null): HostMessage {
+  const params = objectAt(message, 'params');
+  const name = params?.['name'];
+  const args = params?.['arguments'] ?? {};
+  if (id === null) return refused('MCP_MESSAGE_UNREADABLE', null, 'A call of a tool has an id.');
+  if (!params || typeof name !== 'string' || name === '' || !isJsonObject(args))
+    return refused('MCP_MESSAGE_UNREADABLE', id, 'A call names a tool, and its arguments are an object.');
+  const meta = objectAt(params, '_meta') ?? {};
+  const state = params['requestState'];
+  const continues = state !== undefined || params['inputResponses'] !== undefined;
+  return {
+    kind: 'call',
+    id,
+    name,
+    arguments: args,
+    meta,
+    message,
+    era: Object.hasOwn(meta, VERSION_KEY) ? 'stateless' : 'session',
+    continues: continues ? { requestState: typeof state === 'string' ? state : null } : null,
+    asTask: isJsonObject(params['task']),
+  };
+}
+
+function refused(code: ErrorCode, id: RpcId | null, text: string): HostMessage {
+  return { kind: 'refused', code, id, text };
+}
+
+function isBlankLine(bytes: Uint8Array): boolean {
+  return bytes.byteLength <= 2 && bytes.every((byte) => byte === 0x0a || byte === 0x0d);
+}
