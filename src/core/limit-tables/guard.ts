@@ -5,7 +5,11 @@ const MIB = 1024 * 1024;
 /** Bounds of the guard: messages on the wire, and its policy. */
 export const guardLimits = {
   guardLineBytes: { max: 16 * MIB, unit: 'bytes', why: 'One message on a line, pictures in base64 included.' },
-  guardMessageDepth: { max: 128, unit: 'levels', why: 'Deeper than any message that a tool needs, far from the stack.' },
+  guardMessageDepth: {
+    max: 128,
+    unit: 'levels',
+    why: 'Deeper than any message that a tool needs, far from the stack.',
+  },
   guardMessageValues: { max: 1_000_000, unit: 'values', why: 'What 16 MiB of ordinary messages hold.' },
   policyToolNameCodePoints: { max: 128, unit: 'code points', why: 'The protocol bounds the names of tools at 128.' },
   policyTools: { max: 1000, unit: 'items', why: 'More tools than any server offers.' },

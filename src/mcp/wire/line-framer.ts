@@ -19,7 +19,7 @@ export class LineFramer {
   #spilling = false;
 
   /** `maxBytes`: the longest line that is held whole, its line feed not counted. */
-  constructor(maxBytes: number = LIMITS.mcpLineBytes) {
+  constructor(maxBytes: number = LIMITS.guardLineBytes) {
     this.#most = maxBytes;
   }
 

@@ -14,9 +14,9 @@ import { type HostMessage, idOf, objectAt, type RpcId } from './message.ts';
 export const MCP_PROFILE: JsonProfile = {
   ...JSON_PROFILES.packages,
   name: 'mcp',
-  bytes: LIMITS.mcpLineBytes,
-  depth: LIMITS.mcpMessageDepth,
-  values: LIMITS.mcpMessageValues,
+  bytes: LIMITS.guardLineBytes,
+  depth: LIMITS.guardMessageDepth,
+  values: LIMITS.guardMessageValues,
 };
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
