@@ -2,6 +2,21 @@
  * Holdfast: a durable, fail-closed runtime for AI agents that act. The library's public face: what is not exported here
  * or under another entry of package.json is not public.
  */
+export type { PolicySet, Policy, ShownRequest } from './approvals/index.ts';
+export {
+  type AgentConfig,
+  AgentHandle,
+  type AgentOptions,
+  defineConfig,
+  Holdfast,
+  type HoldfastConfig,
+  type HoldfastOptions,
+  type McpServerConfig,
+  Run,
+  type RunOptions,
+  type RunView,
+} from './app/index.ts';
+export { type CallOutcome, outcomeForModel, outcomeLine } from './calls/index.ts';
 export {
   ConflictError,
   CorruptionError,

@@ -21,6 +21,8 @@ import { openRuntime, type Runtime } from './runtime.ts';
 export interface HoldfastOptions {
   /** Where everything is kept; made if it is missing. Default `.holdfast` in the working folder. */
   readonly dataDir?: string;
+  /** Whether a missing data folder is made. Default true; without it, missing is DATA_FOLDER_MISSING. */
+  readonly create?: boolean;
   /** Whose runtime this is. Default: tenant `local`, subject `owner`, roles `approver`. */
   readonly principal?: Principal;
   /** The project of new sessions. Default `default`; made if it is missing. */

@@ -40,7 +40,7 @@ export async function openRuntime(options: HoldfastOptions & { readonly clock: C
   checkPolicies(policies.policies);
   const { store, folder } = await openHoldfastStore({
     dataDir: options.dataDir ?? '.holdfast',
-    create: true,
+    create: options.create ?? true,
     ...(options.observer ? { observer: options.observer } : {}),
     ...(options.faults ? { faults: options.faults } : {}),
   });

@@ -27,6 +27,36 @@ export interface CommandEntry {
 
 export const COMMANDS: readonly CommandEntry[] = [
   {
+    name: 'init',
+    summary: 'Write a configuration to begin with, and make the data folder',
+    load: () => import('./init.ts'),
+  },
+  {
+    name: 'run',
+    summary: 'Let a configured agent do something; asks at the prompt, or ends with exit code 3 while something waits',
+    load: () => import('./run.ts'),
+  },
+  {
+    name: 'runs',
+    summary: 'List, show, stop and resume runs',
+    load: () => import('./runs.ts'),
+  },
+  {
+    name: 'approvals',
+    summary: 'List, show and decide what waits for a person',
+    load: () => import('./approvals.ts'),
+  },
+  {
+    name: 'pause',
+    summary: 'Let no write start in this data folder',
+    load: () => import('./pause.ts'),
+  },
+  {
+    name: 'unpause',
+    summary: 'Let writes start again',
+    load: () => import('./unpause.ts'),
+  },
+  {
     name: 'doctor',
     summary: 'Look at Node.js, the disk, the data folder and the database, and say what to do',
     load: () => import('./doctor.ts'),

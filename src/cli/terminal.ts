@@ -9,6 +9,12 @@ export interface Terminal {
   readonly stdout: TextSink;
   readonly stderr: TextSink;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin?: { readonly isTTY?: boolean | undefined };
+}
+
+/** Whether a person can be asked at a prompt. */
+export function isInteractive({ stdin, stdout }: Terminal): boolean {
+  return stdin?.isTTY === true && stdout.isTTY === true;
 }
 
 /** Colours are for people who look at a terminal and did not ask to be spared them (`NO_COLOR`, `TERM=dumb`). */

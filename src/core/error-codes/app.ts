@@ -38,4 +38,25 @@ export const appErrorCodes = {
     retryable: false,
     resolve: 'Look with `holdfast doctor`; if it finds nothing, this is a fault of Holdfast: report what you did.',
   },
+  CONFIG_MISSING: {
+    family: 'validation',
+    http: 400,
+    exit: 2,
+    retryable: false,
+    resolve: 'Name an existing file with --config, or write one: holdfast init',
+  },
+  CONFIG_INVALID: {
+    family: 'validation',
+    http: 400,
+    exit: 2,
+    retryable: false,
+    resolve: 'Correct the configuration file; `holdfast init` in an empty folder writes one to look at.',
+  },
+  CONFIG_EXISTS: {
+    family: 'conflict',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Edit the configuration that is there, or begin in an empty folder.',
+  },
 } as const satisfies Record<string, ErrorCodeEntry>;

@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { fail, HoldfastError } from '../core/index.ts';
+import type { HttpServer, McpPolicies, StdioServer } from '../mcp/index.ts';
+import type { AgentOptions, HoldfastOptions } from './holdfast.ts';
+
+/** An MCP server whose tools the agents of a configuration may call. */
+export interface McpServerConfig {
+  readonly server: StdioServer | HttpServer;
+  /** What each of its tools does; one without a policy is `once` and asks a person each time. */
+  readonly policies?: McpPolicies;
+}
+
+/** An agent of a configuration: its own tools, and those of the servers it names. */
+export interface AgentConfig extends AgentOptions {
+  readonly mcpServers?: readonly string[];
+}
+
+/** What `holdfast.config.ts` says. Secrets are never written here: read them from the environment where they are used. */
+export interface HoldfastConfig extends Omit<HoldfastOptions, 'clock' | 'ids' | 'observer' | 'faults'> {
+  readonly agents: readonly AgentConfig[];
+  readonly mcpServers?: Readonly<Record<string, McpServerConfig>>;
+}
+
+/** Gives the configuration its type; `export default defineConfig({ … })`. */
+export function defineConfig(config: HoldfastConfig): HoldfastConfig {
+  return config;
+}
+
+/** Where a configuration is looked for, in the working folder. */
+export const CONFIG_FILES = ['holdfast.config.ts', 'holdfast.config.js', 'holdfast.config.mjs'] as const;
+
+const FIELDS: ReadonlySet<string> = new Set([
+  'agents',
+  'mcpServers',
+  'dataDir',
+  'principal',
+  'projectId',
+  'policies',
+  'approver',
+  'approvalExpiresMs',
+  'tools',
+  'retiredTools',
+  'instanceLeaseMs',
+]);
+
+/**
+ * Loads the configuration that is named, or the one of the working folder; null where there is none. It is a program
+ * of the user's and runs as such. Throws CONFIG_MISSING for a named file that is not there, CONFIG_INVALID for one
+ * that does not load, exports no configuration, or has a field that is not known.
+ */
+export async function loadConfigFile(named?: string): Promise<HoldfastConfig | null> {
+  const path = named ?? CONFIG_FILES.find((name) => existsSync(name));
+  if (path === undefined) return null;
+  if (!existsSync(path)) throw fail('CONFIG_MISSING', 'The configuration file that is named is not there.');
+  return checkConfig(await importDefault(resolve(path)));
+}
+
+async function importDefault(path: string): Promise<unknown> {
+  try {
+    const loaded: { readonly default?: unknown } = await import(pathToFileURL(path).href);
+    return loaded.default;
+  } catch (cause) {
+    if (cause instanceof HoldfastError) throw cause;
+    const why = cause instanceof Error ? cause.name : 'an error';
+    throw fail('CONFIG_INVALID', `The configuration file does not load (${why}).`, { cause });
+  }
+}
+
+function checkConfig(value: unknown): HoldfastConfig {
+  if (typeof value !== 'object' || value === null)
+    throw fail('CONFIG_INVALID', 'The configuration file must export its configuration as default.');
+  const unknown = Object.keys(value).find((field) => !FIELDS.has(field));
+  if (unknown !== undefined)
+    throw fail('CONFIG_INVALID', `The configuration has a field that is not known: ${unknown.slice(0, 64)}.`);
+  if (!('agents' in value) || !Array.isArray(value.agents))
+    throw fail('CONFIG_INVALID', 'The configuration must have a list of agents.');
+  return value as HoldfastConfig;
+}

@@ -1,0 +1,63 @@
+import type pc from 'picocolors';
+import type { CallView, RunView } from '../app/index.ts';
+import { outcomeLine } from '../calls/index.ts';
+import { displayText } from '../core/index.ts';
+
+type Colours = ReturnType<typeof pc.createColors>;
+
+const STATUS_WORDS = {
+  running: 'running',
+  waiting_confirmation: 'waiting for a decision',
+  completed: 'completed',
+  failed: 'failed',
+  stopped: 'stopped',
+} as const;
+
+/** How a run stands, in words: never "failed" alone about something that may have happened. */
+export function standingWords(view: Pick<RunView, 'status' | 'outcome'>): string {
+  if (view.outcome === 'unknown') return `${STATUS_WORDS[view.status]}, outcome unknown`;
+  if (view.outcome === 'interrupted') return 'interrupted';
+  return STATUS_WORDS[view.status];
+}
+
+/** One run in one line. */
+export function runRow(view: RunView, colours: Colours): string {
+  return `${view.runId}  ${painted(view, colours)}  ${cut(displayText(view.task), 60)}`;
+}
+
+function painted(view: RunView, colours: Colours): string {
+  const words = standingWords(view);
+  if (view.outcome === 'unknown' || view.status === 'failed') return colours.red(words);
+  return view.status === 'completed' ? colours.green(words) : colours.yellow(words);
+}
+
+function cut(text: string, most: number): string {
+  const line = text.replaceAll(/\s+/g, ' ');
+  return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
+}
+
+/** A run whole: how it stands, each call with its outcome, and the one command for each thing that waits. */
+export function runLines(view: RunView, colours: Colours): readonly string[] {
+  return [
+    `run ${view.runId}  ${painted(view, colours)}`,
+    ...(view.reason === '' ? [] : [`  why: ${displayText(view.reason)}`]),
+    ...view.calls.flatMap((call) => callLines(call, colours)),
+    ...view.pending.flatMap((request) => [
+      `  ${colours.yellow('waits')} ${request.tool} ${request.argumentsText}`,
+      `        decide: holdfast approvals approve ${request.requestId} --digest ${request.digest}`,
+      `            or: holdfast approvals reject ${request.requestId} --digest ${request.digest}`,
+    ]),
+    ...(view.pending.length > 0 ? [`  then: holdfast runs resume ${view.runId}`] : []),
+    ...(view.text === '' ? [] : ['', displayText(view.text)]),
+  ];
+}
+
+function callLines(call: CallView, colours: Colours): readonly string[] {
+  const what = `${displayText(call.tool)} ${cut(displayText(call.argumentsText ?? '(unreadable arguments)'), 100)}`;
+  if (!call.outcome) return [`  ${colours.dim('·')} ${what}: not started yet`];
+  const mark = call.outcome.state === 'done' ? colours.green('✓') : colours.red('✗');
+  return [
+    `  ${call.outcome.state === 'unknown' ? colours.red('?') : mark} ${what}`,
+    `    ${outcomeLine(call.outcome)}`,
+  ];
+}

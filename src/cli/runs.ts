@@ -1,0 +1,77 @@
+import type { Command } from 'commander';
+import type { RunView } from '../app/index.ts';
+import type { CommandContext, ExitCode } from './commands.ts';
+import { runRow } from './run-lines.ts';
+import { tell } from './tell-run.ts';
+import { type RunOptions, withConfigured, withoutAgents } from './with-runtime.ts';
+
+/** `holdfast runs list|show|stop|resume`. */
+export function define(command: Command, context: CommandContext): void {
+  command
+    .command('list')
+    .description('Runs, newest first')
+    .option('--limit <n>', 'At most this many', '20')
+    .option('--before <run>', 'The page that follows this one')
+    .action((options: RunOptions & { limit: string; before?: string }) => context.run(() => list(context, options)));
+  command
+    .command('show <run>')
+    .description('One run: how it stands, its calls and their outcomes, what waits')
+    .action((runId: string, options: RunOptions) => context.run(() => show(context, runId, options)));
+  command
+    .command('stop <run>')
+    .description('Start nothing more of it; what has started is unknown until it is known')
+    .action((runId: string, options: RunOptions) => context.run(() => stop(context, runId, options)));
+  command
+    .command('resume <run>')
+    .description('Carry on a run that waits, was interrupted, or failed; what is unknown is asked about first')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
+    .action((runId: string, options: RunOptions) => context.run(() => resume(context, runId, options)));
+}
+
+async function list(context: CommandContext, options: RunOptions & { limit: string; before?: string }) {
+  return withoutAgents(context, options, async ({ runtime }) => {
+    const { viewOfRun, runDocument } = await import('../app/index.ts');
+    const { limit: limitText, before } = options;
+    const limit = wholeNumber(limitText, 200);
+    const page = await runtime.runs.list(runtime.principal, before === undefined ? { limit } : { before, limit });
+    const views: RunView[] = [];
+    for (const run of page.items) views.push(await viewOfRun(runtime, runtime.principal, run.runId));
+    context.output.result({
+      document: { runs: views.map(runDocument), next: page.next },
+      lines: (colours) => [
+        ...(views.length === 0 ? ['There are no runs yet.'] : views.map((view) => runRow(view, colours))),
+        ...(page.next === null ? [] : [`More: holdfast runs list --before ${page.next}`]),
+      ],
+    });
+    return 0;
+  });
+}
+
+function wholeNumber(text: string, most: number): number {
+  const value = Number(text);
+  return Number.isInteger(value) && value >= 1 ? Math.min(value, most) : 20;
+}
+
+async function show(context: CommandContext, runId: string, options: RunOptions): Promise<ExitCode> {
+  return withoutAgents(context, options, async ({ runtime }) => {
+    const { viewOfRun } = await import('../app/index.ts');
+    return tell(context, await viewOfRun(runtime, runtime.principal, runId));
+  });
+}
+
+async function stop(context: CommandContext, runId: string, options: RunOptions): Promise<ExitCode> {
+  return withoutAgents(context, options, async ({ runtime }) => {
+    const { viewOfRun } = await import('../app/index.ts');
+    await runtime.runs.stop(runtime.principal, runId);
+    await tell(context, await viewOfRun(runtime, runtime.principal, runId));
+    return 0;
+  });
+}
+
+async function resume(context: CommandContext, runId: string, options: RunOptions): Promise<ExitCode> {
+  return withConfigured(context, options, async ({ holdfast }) => {
+    const { runtime } = holdfast;
+    const { watchedRun } = await import('./watched-run.ts');
+    return watchedRun(context, runtime, (listener) => runtime.runs.resume(runtime.principal, runId, listener));
+  });
+}

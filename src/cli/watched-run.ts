@@ -1,0 +1,76 @@
+import type { RunView, Runtime } from '../app/index.ts';
+import { viewOfRun } from '../app/index.ts';
+import { outcomeLine } from '../calls/index.ts';
+import { displayText } from '../core/index.ts';
+import type { RunHandle, RunListener } from '../runs/index.ts';
+import type { CommandContext, ExitCode } from './commands.ts';
+import { askAtPrompt } from './prompt.ts';
+import { tell } from './tell-run.ts';
+import { isInteractive } from './terminal.ts';
+
+/**
+ * Carries a run on while a person watches: calls are shown as they happen, on a terminal each request is asked about at
+ * the prompt, and without one the command ends with exit code 3. Ctrl-C stops the run kindly; a second one ends the
+ * process at once, and what had started is then unknown.
+ */
+export async function watchedRun(
+  context: CommandContext,
+  runtime: Runtime,
+  begin: (listener: RunListener) => Promise<RunHandle>,
+): Promise<ExitCode> {
+  const listener = listenerFor(context);
+  let handle = await begin(listener);
+  const unhook = stopOnInterrupt(context, runtime, () => handle.runId);
+  try {
+    for (;;) {
+      await handle.ended;
+      const view = await viewOfRun(runtime, runtime.principal, handle.runId);
+      if (!(await decideHere(context, runtime, view))) return await tell(context, view);
+      handle = await runtime.runs.resume(runtime.principal, handle.runId, listener);
+    }
+  } finally {
+    unhook();
+  }
+}
+
+/** Asks about everything that waits; false where nobody is there to ask, or nothing waits. */
+async function decideHere(context: CommandContext, runtime: Runtime, view: RunView): Promise<boolean> {
+  if (view.status !== 'waiting_confirmation' || context.output.json || !isInteractive(context.terminal)) return false;
+  for (const request of view.pending) {
+    const said = await askAtPrompt(request);
+    if (!said) return false;
+    await runtime.approvals.decide(runtime.principal, [
+      { requestId: request.requestId, digest: request.digest, ...said },
+    ]);
+  }
+  return true;
+}
+
+function listenerFor({ terminal, output }: CommandContext): RunListener {
+  if (output.json) return {};
+  const say = (line: string): void => void terminal.stderr.write(`${line}\n`);
+  return {
+    onStarted: (_callId, toolName) => say(`… ${displayText(toolName)}`),
+    onProgress: (_callId, update) =>
+      say(`  ${update.done}${update.total === undefined ? '' : `/${update.total}`} ${displayText(update.text ?? '')}`),
+    onOutcome: (_callId, toolName, outcome) => say(`  ${displayText(toolName)}: ${displayText(outcomeLine(outcome))}`),
+  };
+}
+
+function stopOnInterrupt({ terminal }: CommandContext, runtime: Runtime, runId: () => string): () => void {
+  let asked = false;
+  const onInterrupt = (): void => {
+    if (asked) {
+      terminal.stderr.write(
+        'Ended at once. What had started is unknown until it is known: holdfast operations list --open\n',
+      );
+      process.exit(1);
+    }
+    asked = true;
+    terminal.stderr.write('Stopping; nothing more is started. Ctrl-C again ends at once.\n');
+    // What stopping meets is met by the run too, and told there.
+    runtime.runs.stop(runtime.principal, runId()).catch(() => undefined);
+  };
+  process.on('SIGINT', onInterrupt);
+  return () => void process.off('SIGINT', onInterrupt);
+}

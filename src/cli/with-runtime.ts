@@ -1,0 +1,48 @@
+import type { Configured, Holdfast } from '../app/index.ts';
+import type { CommandContext, ExitCode } from './commands.ts';
+
+export interface RunOptions {
+  readonly dataDir?: string;
+  readonly config?: string;
+}
+
+/** Opens the data folder with everything that the configuration describes; CONFIG_MISSING where there is none. */
+export async function withConfigured(
+  { terminal }: CommandContext,
+  options: RunOptions,
+  work: (configured: Configured) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { loadConfigFile, openConfigured, readConfiguration } = await import('../app/index.ts');
+  const { fail } = await import('../core/index.ts');
+  const config = await loadConfigFile(options.config);
+  if (!config) throw fail('CONFIG_MISSING', 'There is no holdfast.config.ts in this folder.');
+  const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir, configured: config.dataDir });
+  const configured = await openConfigured(config, dataDir);
+  try {
+    return await work(configured);
+  } finally {
+    await configured.close();
+  }
+}
+
+/**
+ * Opens the data folder for commands that run nothing. The configuration is used where there is one, so that the
+ * principal and the tools are known; no MCP server is started.
+ */
+export async function withoutAgents(
+  { terminal }: CommandContext,
+  options: RunOptions,
+  work: (holdfast: Holdfast) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { Holdfast, loadConfigFile, readConfiguration } = await import('../app/index.ts');
+  const config = await loadConfigFile(options.config);
+  const { agents, mcpServers: _servers, ...settings } = config ?? { agents: [] };
+  const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir, configured: config?.dataDir });
+  const tools = [...new Set([...(settings.tools ?? []), ...agents.flatMap((agent) => agent.tools ?? [])])];
+  const holdfast = await Holdfast.open({ ...settings, dataDir, tools, create: false });
+  try {
+    return await work(holdfast);
+  } finally {
+    await holdfast.close();
+  }
+}
