@@ -15,6 +15,8 @@ export interface Verdict {
   /** Changed arguments, checked by `checkEdit`. Only with `approve`. */
   readonly edit?: CheckedEdit;
   readonly message?: string;
+  /** Where the decision was made, as the contracts name it: `after_restart` lets it be continued. Default `decision`. */
+  readonly resolutionContext?: string;
 }
 
 export type DecideResult =
@@ -66,7 +68,8 @@ function checkVerdicts(verdicts: readonly Verdict[]): void {
   const ids = new Set(verdicts.map((verdict) => verdict.requestId));
   if (verdicts.length === 0 || ids.size !== verdicts.length)
     throw fail('INVALID_VALUE', 'Each request is decided once, and at least one.');
-  for (const { decision, edit, message, requestId, digest } of verdicts) {
+  for (const { decision, edit, message, requestId, digest, resolutionContext } of verdicts) {
+    if (resolutionContext !== undefined) requireText('resolution_context', resolutionContext);
     if (message !== undefined) requireText('message', message, LIMITS.approvalTextCodePoints);
     if (edit && (decision !== 'approve' || edit.requestId !== requestId || edit.digest !== digest))
       throw fail('INVALID_VALUE', 'An edit belongs to the approval of the request it was checked for.');
@@ -111,7 +114,7 @@ async function carryOut(
   principal: Principal,
   { request, verdict, next, newRequestId }: Planned,
 ): Promise<PermissionRequest> {
-  await settle(tx, context, principal, request, next, 'decision');
+  await settle(tx, context, principal, request, next, verdict.resolutionContext ?? 'decision');
   if (!verdict.edit) return { action: request.action, status: next };
   const now = context.clock.nowMs();
   const { argumentsSha256: _a, actionDigest: _d, requestSha256: _r, ...kept } = request.action;

@@ -16,6 +16,12 @@ export {
   startCall,
 } from './batch.ts';
 export { type BatchHome, batchDocument, readBatchDocument } from './batch-document.ts';
+export {
+  activateContinuation,
+  consumeContinuation,
+  type ContinuedAction,
+  revokeContinuations,
+} from './continuations.ts';
 export { decide, type DecideResult, type Verdict } from './decisions.ts';
 export { actionDigest, argumentsSha256, callArgumentHash } from './digests.ts';
 export { escapeForDisplay, type ShownRequest, showRequest } from './display.ts';

@@ -63,3 +63,19 @@ AND (scope = 'global' OR (scope = 'project' AND scope_id = ?) OR (scope = 'conve
 export const COUNT_RULES = `SELECT COUNT(*) AS rules FROM permission_rules WHERE tenant_id = ?`;
 export const OWNS_PROJECT = `SELECT 1 AS owns FROM projects WHERE project_id = ? AND tenant_id = ?`;
 export const OWNS_SESSION = `SELECT 1 AS owns FROM sessions WHERE root_frame_id = ? AND tenant_id = ?`;
+
+/** An allow that was given after a restart and not used may be continued once. */
+export const ACTIVATE_CONTINUATION = `UPDATE permission_requests SET continuation_required = 1, continuation_expires_at = ?
+WHERE decision_id = ? AND tenant_id = ? AND ${UNUSED} AND resolution_context = 'after_restart'
+  AND continuation_consumed_at IS NULL`;
+/** Leaves an active continuation of exactly this action: it and the permission are used together. */
+export const CONSUME_CONTINUATION = `UPDATE permission_requests
+SET continuation_required = 0, continuation_consumed_at = ?, consumed_at = ?, consumed_by = ?
+WHERE decision_id = (SELECT decision_id FROM permission_requests
+  WHERE root_frame_id = ? AND tenant_id = ? AND tool = ? AND target = ? AND action_digest = ? AND ${UNUSED}
+    AND continuation_required = 1 AND continuation_expires_at > ? AND (expires_at IS NULL OR expires_at > ?)
+  ORDER BY decision_id LIMIT 1)
+RETURNING *`;
+export const REVOKE_CONTINUATIONS = `UPDATE permission_requests
+SET continuation_required = 0, continuation_expires_at = NULL
+WHERE action_group_id = ? AND continuation_required = 1`;

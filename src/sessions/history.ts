@@ -25,7 +25,7 @@ export interface PageQuery {
 }
 
 /** Reads one row more than asked for, to know whether a page follows. */
-async function page<T>(
+export async function readPage<T>(
   tx: ReadTx,
   text: string,
   params: SqlParams,
@@ -39,7 +39,7 @@ async function page<T>(
   return { items, next: rows.length > limit && last !== undefined ? key(last) : null };
 }
 
-function afterNumber(after: string | undefined, first: number): number {
+export function afterNumber(after: string | undefined, first: number): number {
   if (after === undefined) return first;
   if (!/^\d{1,15}$/.test(after)) throw fail('INVALID_VALUE', 'after must be the next of the page before.');
   return Number(after);
@@ -48,7 +48,7 @@ function afterNumber(after: string | undefined, first: number): number {
 /** Sessions of the principal's tenant, newest first. */
 export function listSessions(tx: ReadTx, principal: Principal, query: PageQuery = {}): Promise<Page<Session>> {
   const params = [principal.tenant, query.after ?? '\u{10ffff}'];
-  return page(tx, sql.LIST_SESSIONS, params, pageSize(query.limit), sessionOf, (item) => item.rootFrameId);
+  return readPage(tx, sql.LIST_SESSIONS, params, pageSize(query.limit), sessionOf, (item) => item.rootFrameId);
 }
 
 /** Branches of a session, by id. SESSION_NOT_FOUND. */
@@ -60,7 +60,7 @@ export async function listBranches(
 ): Promise<Page<SessionBranch>> {
   await requireSession(tx, principal, rootFrameId);
   const params = [rootFrameId, query.after ?? ''];
-  return page(tx, sql.LIST_BRANCHES, params, pageSize(query.limit), branchOf, (item) => item.branchId);
+  return readPage(tx, sql.LIST_BRANCHES, params, pageSize(query.limit), branchOf, (item) => item.branchId);
 }
 
 /** Turns of a session in their order. SESSION_NOT_FOUND. */
@@ -72,7 +72,7 @@ export async function listTurns(
 ): Promise<Page<Turn>> {
   await requireSession(tx, principal, rootFrameId);
   const params = [rootFrameId, afterNumber(query.after, 0)];
-  return page(tx, sql.LIST_TURNS, params, pageSize(query.limit), turnOf, (item) => String(item.firstPosition));
+  return readPage(tx, sql.LIST_TURNS, params, pageSize(query.limit), turnOf, (item) => String(item.firstPosition));
 }
 
 /** Action groups of a session in the order of the ledger. SESSION_NOT_FOUND. */
@@ -84,7 +84,7 @@ export async function listGroups(
 ): Promise<Page<ActionGroup>> {
   await requireSession(tx, principal, rootFrameId);
   const params = [rootFrameId, afterNumber(query.after, 0)];
-  return page(tx, sql.LIST_GROUPS, params, pageSize(query.limit), groupOf, (item) => String(item.position));
+  return readPage(tx, sql.LIST_GROUPS, params, pageSize(query.limit), groupOf, (item) => String(item.position));
 }
 
 /** The group, or ACTION_GROUP_NOT_FOUND. */
@@ -103,7 +103,7 @@ export async function listGroupEvents(
 ): Promise<Page<ActionEvent>> {
   await requireGroup(tx, principal, groupId);
   const params = [groupId, afterNumber(query.after, -1)];
-  return page(tx, sql.LIST_GROUP_EVENTS, params, pageSize(query.limit), eventOf, (item) => String(item.sequence));
+  return readPage(tx, sql.LIST_GROUP_EVENTS, params, pageSize(query.limit), eventOf, (item) => String(item.sequence));
 }
 
 /** Events of a whole session in the order of the ledger. SESSION_NOT_FOUND. */
@@ -115,7 +115,7 @@ export async function listEvents(
 ): Promise<Page<ActionEvent>> {
   await requireSession(tx, principal, rootFrameId);
   const params = [rootFrameId, afterNumber(query.after, 0)];
-  return page(tx, sql.LIST_EVENTS, params, pageSize(query.limit), eventOf, (item) => String(item.position));
+  return readPage(tx, sql.LIST_EVENTS, params, pageSize(query.limit), eventOf, (item) => String(item.position));
 }
 
 /** Messages of a whole session, all branches, in their order. SESSION_NOT_FOUND. */
@@ -127,7 +127,7 @@ export async function listMessages(
 ): Promise<Page<Message>> {
   await requireSession(tx, principal, rootFrameId);
   const params = [rootFrameId, afterNumber(query.after, 0)];
-  return page(tx, sql.LIST_MESSAGES, params, pageSize(query.limit), messageOf, (item) => String(item.seq));
+  return readPage(tx, sql.LIST_MESSAGES, params, pageSize(query.limit), messageOf, (item) => String(item.seq));
 }
 
 /** Who holds the session's pen and who waits for it, in order; empty for a session that is not the principal's. */

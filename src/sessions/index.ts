@@ -1,3 +1,13 @@
+export {
+  abandonAttempts,
+  allocateAttempt,
+  type AttemptMilestone,
+  finishAttempt,
+  listAttempts,
+  markAttempt,
+  type NewAttempt,
+  requireAttempt,
+} from './attempts.ts';
 export { auditSession, type SessionAudit, type SessionProblem } from './audit.ts';
 export {
   listBranches,
@@ -54,3 +64,16 @@ export {
 } from './service.ts';
 export { sessionsSchema } from './tables.ts';
 export { holdTicket, type NewTicket, queueTicket, releaseTicket } from './tickets.ts';
+export { type NewFork, forkBranch, setActiveBranch } from './branches.ts';
+export type { Checkpoint, CursorKind, Cursors, ExecutionAttempt, RestoreOperation } from './checkpoint-model.ts';
+export { type CheckpointManner, createCheckpoint, type NewCheckpoint, requireCheckpoint } from './checkpoints.ts';
+export { type Segment, visibleSegments } from './projection.ts';
+export {
+  beginRestore,
+  type BegunRestore,
+  finishRestore,
+  revertMarkerKey,
+  rollBackRestore,
+  runningRestore,
+} from './restores.ts';
+export { listCheckpoints, listRestores, visibleEvents, visibleGroups, visibleMessages } from './visible.ts';

@@ -109,7 +109,7 @@ export async function openGroup(
   const now = group.imported?.createdAt ?? context.clock.nowMs();
   const id = group.imported?.id ?? context.ids.next();
   const row = await tx.get(INSERT_GROUP, groupParams(group, { id, now, clockMs: context.clock.nowMs(), principal }));
-  if (!row) throw await refusal(tx, null, branchId, principal);
+  if (!row) throw await ledgerRefusal(tx, null, branchId, principal);
   const shown = group.imported
     ? undefined
     : renderGroup({
@@ -143,7 +143,7 @@ export async function appendEvent(
   const now = event.imported?.createdAt ?? context.clock.nowMs();
   const id = event.imported?.id ?? context.ids.next();
   const row = await tx.get(INSERT_EVENT, eventParams(event, { id, now, clockMs: context.clock.nowMs(), principal }));
-  if (!row) throw await refusal(tx, groupId, null, principal);
+  if (!row) throw await ledgerRefusal(tx, groupId, null, principal);
   const shown = event.imported ? undefined : renderEvent({ type, toolCallId, result: event.result ?? null });
   const place = {
     rootFrameId: String(row['root_frame_id']),
@@ -271,7 +271,13 @@ async function show(
   return Number(row?.['seq']);
 }
 
-async function refusal(tx: Tx, groupId: string | null, branchId: string | null, principal: Principal): Promise<Error> {
+/** Why a line or a checkpoint found no place: by its group or its branch. */
+export async function ledgerRefusal(
+  tx: Tx,
+  groupId: string | null,
+  branchId: string | null,
+  principal: Principal,
+): Promise<Error> {
   const row: Row | undefined = await tx.get(WHY_REFUSED, [branchId, groupId, principal.tenant]);
   if (!row && groupId !== null) return fail('ACTION_GROUP_NOT_FOUND', 'There is no such action group.');
   if (!row) return fail('BRANCH_NOT_FOUND', 'There is no such branch in this session.');

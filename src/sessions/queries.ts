@@ -15,6 +15,10 @@ const nextPosition = (root: string): string => `1 + MAX(
   COALESCE((SELECT MAX(position) FROM action_events WHERE root_frame_id = ${root}), 0),
   COALESCE((SELECT MAX(position) FROM action_groups WHERE root_frame_id = ${root}), 0))`;
 
+/** The next `number` of a table's rows within one session. */
+export const nextNumber = (table: string, root: string): string =>
+  `(SELECT COALESCE(MAX(number) + 1, 1) FROM ${table} WHERE root_frame_id = ${root})`;
+
 /** The pen: no ticket asked for, or a ticket that is held and whose lease has not ended. */
 const holdsPen = (root: string): string => `(p.ticket IS NULL OR EXISTS (SELECT 1 FROM session_tickets
   WHERE ticket_id = p.ticket AND root_frame_id = ${root} AND state = 'held' AND lease_until > p.now))`;
@@ -108,3 +112,4 @@ export const GET_SETTING = `SELECT value, updated_at FROM session_settings WHERE
 export const PUT_SETTING = `INSERT INTO session_settings (root_frame_id, key, value, updated_at) VALUES (?, ?, ?, ?)
 ON CONFLICT (root_frame_id, key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`;
 export const DROP_SETTING = `DELETE FROM session_settings WHERE root_frame_id = ? AND key = ?`;
+export const IS_REVERTING = `SELECT ${reverting('s.root_frame_id')} AS reverting FROM sessions s WHERE s.root_frame_id = ?`;

@@ -1,4 +1,5 @@
 import type { ContextSchema } from '../store/index.ts';
+import { CHECKPOINT_TABLES } from './checkpoint-tables.ts';
 
 const SESSIONS = `
 CREATE TABLE sessions (
@@ -154,5 +155,8 @@ BEGIN SELECT RAISE(ABORT, 'a message that shows the ledger is immutable'); END;
 
 export const sessionsSchema: ContextSchema = {
   context: 'sessions',
-  migrations: [{ number: 1, name: 'sessions and action ledger', sqlite: SESSIONS + LEDGER + GUARDS }],
+  migrations: [
+    { number: 1, name: 'sessions and action ledger', sqlite: SESSIONS + LEDGER + GUARDS },
+    { number: 2, name: 'checkpoints, restore operations and attempts', sqlite: CHECKPOINT_TABLES },
+  ],
 };

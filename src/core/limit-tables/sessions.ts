@@ -11,6 +11,8 @@ export const sessionLimits = {
   sessionJsonCodePoints: { max: 32 * MIB, unit: 'code points', why: 'The autonomy contract for one stored value.' },
   sessionResourceKeys: { max: 10_000, unit: 'items', why: 'The autonomy contract for one list.' },
   sessionPageRows: { max: 500, unit: 'items', why: 'A page is held in memory and shown whole.' },
+  sessionBranches: { max: 512, unit: 'items', why: 'The package contract: a session with more cannot travel.' },
+  sessionCheckpoints: { max: 25_000, unit: 'items', why: 'The package contract: a session with more cannot travel.' },
   sessionTicketsQueued: {
     max: 1000,
     unit: 'items',
