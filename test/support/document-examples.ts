@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 const ROOT = join(import.meta.dirname, '..', '..');
 const DOORS: Readonly<Record<string, string>> = {
   holdfast: pathToFileURL(join(ROOT, 'src', 'index.ts')).href,
+  'holdfast/store/sqlite': pathToFileURL(join(ROOT, 'src', 'store', 'sqlite', 'index.ts')).href,
   'holdfast/mcp': pathToFileURL(join(ROOT, 'src', 'mcp', 'index.ts')).href,
 };
 
