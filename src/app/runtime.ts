@@ -1,7 +1,7 @@
 import { Approvals, type ApproverRule, checkPolicies, type EditVerdict, type PolicySet } from '../approvals/index.ts';
 import { type CallsContext, callScopeText, HOLDFAST_PROFILE, operationTools } from '../calls/index.ts';
 import { canonicalJson, type Clock, createIds, type JsonObject, noFaults } from '../core/index.ts';
-import { openFilesystem } from '../effects/index.ts';
+import { type Filesystem, openFilesystem } from '../effects/index.ts';
 import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
 import { Runs } from '../runs/index.ts';
 import type { Principal, SessionContext } from '../sessions/index.ts';
@@ -21,6 +21,7 @@ export interface Runtime {
   readonly operations: Operations;
   readonly calls: CallsContext;
   readonly runs: Runs;
+  readonly filesystem: Filesystem;
   /** Runs that dead processes had left when this one opened. */
   readonly reconciled: readonly string[];
   close(): Promise<void>;
@@ -88,7 +89,7 @@ async function assemble(
     await store.close();
   };
   const approvals = new Approvals(store, sessions, (action, edited) => validateEdit(tools, action.tool, edited));
-  return { store, principal, projectId, tools, approvals, operations, calls, runs, reconciled, close };
+  return { store, principal, projectId, tools, approvals, operations, calls, runs, filesystem, reconciled, close };
 }
 
 async function ensurePlace(store: Store, clock: Clock, principal: Principal, projectId: string): Promise<void> {

@@ -47,6 +47,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./approvals.ts'),
   },
   {
+    name: 'operations',
+    summary: 'List, show, ask about, deliver, settle and audit what was done outside',
+    load: () => import('./operations.ts'),
+  },
+  {
     name: 'pause',
     summary: 'Let no write start in this data folder',
     load: () => import('./pause.ts'),

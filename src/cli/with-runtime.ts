@@ -46,3 +46,15 @@ export async function withoutAgents(
     await holdfast.close();
   }
 }
+
+/** Opens the data folder with every tool that can be known: those of MCP servers too, where a configuration names them. */
+export async function withEveryTool(
+  context: CommandContext,
+  options: RunOptions,
+  work: (holdfast: Holdfast) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { loadConfigFile } = await import('../app/index.ts');
+  const config = await loadConfigFile(options.config);
+  if (config?.mcpServers) return withConfigured(context, options, ({ holdfast }) => work(holdfast));
+  return withoutAgents(context, options, work);
+}

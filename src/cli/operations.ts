@@ -1,0 +1,133 @@
+import type { Command } from 'commander';
+import type { Runtime } from '../app/index.ts';
+import { fail } from '../core/index.ts';
+import type { OperationView } from '../operations/index.ts';
+import type { CommandContext, ExitCode } from './commands.ts';
+import { operationDocument, operationLines, operationRow } from './operation-lines.ts';
+import { type RunOptions, withConfigured, withEveryTool, withoutAgents } from './with-runtime.ts';
+
+interface ListOptions extends RunOptions {
+  readonly open?: boolean;
+  readonly limit: string;
+  readonly before?: string;
+}
+
+interface SettleOptions extends RunOptions {
+  readonly done?: boolean;
+  readonly notDone?: boolean;
+  readonly reason: string;
+}
+
+/** `holdfast operations list|show|status|process|settle|audit`. */
+export function define(command: Command, context: CommandContext): void {
+  const { run } = context;
+  command
+    .command('list')
+    .description('Operations, newest first; with --open only those whose outcome is not known')
+    .option('--open', 'Only what is not finished and not settled')
+    .option('--limit <n>', 'At most this many, up to 200', '50')
+    .option('--before <mark>', 'The page that follows this one')
+    .action((options: ListOptions) => run(() => list(context, options)));
+  command
+    .command('show <ref>')
+    .description('One operation: what is known of it, its receipts and verdict')
+    .action((ref: string, options: RunOptions) => run(() => show(context, ref, options)));
+  command
+    .command('status <ref>')
+    .description('Ask the other side what became of it, through its tool; what it answers is written down')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
+    .action((ref: string, options: RunOptions) => run(() => status(context, ref, options)));
+  command
+    .command('process <ref>')
+    .description('Deliver it again, where its tool allows that: under the same key, after the lease')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
+    .action((ref: string, options: RunOptions) => run(() => deliver(context, ref, options)));
+  command
+    .command('settle <ref>')
+    .description('Say what you found out about an operation whose outcome is unknown. Final')
+    .option('--done', 'It did happen')
+    .option('--not-done', 'It did not happen')
+    .requiredOption('--reason <text>', 'How you know')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
+    .action((ref: string, options: SettleOptions) => run(() => settle(context, ref, options)));
+  command
+    .command('audit')
+    .description('Check everything stored about operations, in one snapshot')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
+    .action((options: RunOptions) => run(() => audit(context, options)));
+}
+
+const seconds = (runtime: Runtime): number => Math.floor(runtime.calls.clock.nowMs() / 1000);
+
+function list(context: CommandContext, options: ListOptions): Promise<ExitCode> {
+  return withoutAgents(context, options, async ({ runtime }) => {
+    const page = await runtime.operations.list(runtime.principal, {
+      open: options.open ?? false,
+      limit: Number(options.limit),
+      now: seconds(runtime),
+      ...(options.before === undefined ? {} : { before: Number(options.before) }),
+    });
+    context.output.result({
+      document: { operations: page.operations.map(operationDocument), next: page.next },
+      lines: (colours) => [
+        ...(page.operations.length === 0 ? ['There are none.'] : []),
+        ...page.operations.map((view) => operationRow(view, colours)),
+        ...(page.next === null ? [] : [`More: holdfast operations list --before ${page.next}`]),
+      ],
+    });
+    return 0;
+  });
+}
+
+function show(context: CommandContext, ref: string, options: RunOptions): Promise<ExitCode> {
+  return withoutAgents(context, options, async ({ runtime }) => tell(context, runtime, ref));
+}
+
+async function tell(context: CommandContext, runtime: Runtime, ref: string): Promise<ExitCode> {
+  const view: OperationView = await runtime.operations.show(runtime.principal, ref, seconds(runtime));
+  context.output.result({ document: operationDocument(view), lines: (colours) => operationLines(view, colours) });
+  return view.known === 'done' || view.known === 'not_done' ? 0 : 1;
+}
+
+function status(context: CommandContext, ref: string, options: RunOptions): Promise<ExitCode> {
+  return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
+    const { settleByStatus } = await import('../calls/index.ts');
+    await settleByStatus(runtime.calls, runtime.principal, ref);
+    return tell(context, runtime, ref);
+  });
+}
+
+function deliver(context: CommandContext, ref: string, options: RunOptions): Promise<ExitCode> {
+  return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
+    const { recordRecovered, recoverCall } = await import('../calls/index.ts');
+    const recovery = { filesystem: runtime.filesystem, signal: new AbortController().signal, redeliver: true };
+    const { outcome, recorded } = await recoverCall(runtime.calls, runtime.principal, ref, recovery);
+    if (!recorded && outcome.state !== 'unknown') await recordRecovered(runtime.calls, runtime.principal, ref, outcome);
+    return tell(context, runtime, ref);
+  });
+}
+
+function settle(context: CommandContext, ref: string, options: SettleOptions): Promise<ExitCode> {
+  if (options.done === options.notDone) throw fail('USAGE', 'Say either --done or --not-done.');
+  return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
+    const { settleByPerson } = await import('../calls/index.ts');
+    const verdict = options.done ? 'done' : 'not_done';
+    await settleByPerson(runtime.calls, runtime.principal, ref, { verdict, reason: options.reason });
+    return tell(context, runtime, ref);
+  });
+}
+
+function audit(context: CommandContext, options: RunOptions): Promise<ExitCode> {
+  return withEveryTool(context, options, async ({ runtime }) => {
+    const found = await runtime.operations.audit();
+    context.output.result({
+      document: found,
+      lines: (colours) => [
+        found.passed ? colours.green('The audit passed.') : colours.red('The audit did not pass.'),
+        ...found.semantic_errors.map((error) => `  ${error}`),
+        ...Object.entries(found.counts).map(([name, count]) => `  ${name.padEnd(20)} ${count}`),
+      ],
+    });
+    return found.passed ? 0 : 1;
+  });
+}
