@@ -37,6 +37,7 @@ export { FAULT_POINTS, type FaultPoint, type FaultPoints, noFaults } from './fau
 export { type FileFacts, type FileSystem, nodeFileSystem } from './file-system.ts';
 export { createIds, type Ids, isId, systemIds } from './ids.ts';
 export { asJsonValue } from './json-domain.ts';
+export { KernelLock, type KernelLockOptions } from './kernel-lock.ts';
 export { isJsonObject, JsonNumber, type JsonObject, type JsonValue, plainJson } from './json-value.ts';
 export { LIMIT_TABLE, LIMITS, type LimitName, requireWithin } from './limits.ts';
 export { JSON_PROFILES, type JsonProfile, readStrictJson } from './strict-json.ts';
