@@ -90,3 +90,22 @@ export function wrapFileError(error: unknown, what: string): unknown {
   const code = Object.hasOwn(FILE_CODES, errno) ? FILE_CODES[errno as keyof typeof FILE_CODES] : 'FILE_IO';
   return fail(code, `The operating system refused ${what} (${errno}).`, { cause: error, details: { errno } });
 }
+
+/** Makes a folder and those above it where they are missing, 0700, each new entry forced to disk. */
+export function makeFolder(files: FileSystem, folder: string): void {
+  try {
+    files.mkdir(folder, 0o700);
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === 'EEXIST' && files.lstat(folder).kind !== 'file') return;
+    if (errno !== 'ENOENT' || dirname(folder) === folder) throw error;
+    makeFolder(files, dirname(folder));
+    files.mkdir(folder, 0o700);
+  }
+  syncFolder(files, dirname(folder));
+}
+
+/** The operating system's word for an error, such as `ENOENT`; undefined for any other error. */
+export function errnoOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -12,6 +12,7 @@ import { guardErrorCodes } from './error-codes/guard.ts';
 import { sessionsErrorCodes } from './error-codes/sessions.ts';
 import { runsErrorCodes } from './error-codes/runs.ts';
 import { storeErrorCodes } from './error-codes/store.ts';
+import { tracesErrorCodes } from './error-codes/traces.ts';
 import { toolsErrorCodes } from './error-codes/tools.ts';
 
 /**
@@ -30,6 +31,7 @@ export const ERROR_TABLE = {
   ...modelsErrorCodes,
   ...mcpErrorCodes,
   ...archiveErrorCodes,
+  ...tracesErrorCodes,
   ...sessionsErrorCodes,
   ...approvalsErrorCodes,
   ...guardErrorCodes,

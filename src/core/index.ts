@@ -10,7 +10,15 @@ export {
   utcText,
 } from './clock.ts';
 export { digestJson, isSha256Hex, sha256Hex } from './digest.ts';
-export { readFileWithin, syncFolder, wrapFileError, writeAll, writeFileDurably } from './durable-files.ts';
+export {
+  errnoOf,
+  makeFolder,
+  readFileWithin,
+  syncFolder,
+  wrapFileError,
+  writeAll,
+  writeFileDurably,
+} from './durable-files.ts';
 export type { ErrorCodeEntry, ErrorFamily } from './error-codes/entry.ts';
 export { ERROR_TABLE, type ErrorCode } from './error-table.ts';
 export {

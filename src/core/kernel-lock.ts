@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
+import { errnoOf } from './durable-files.ts';
 import type { FileSystem } from './file-system.ts';
 
 export interface KernelLockOptions {
@@ -101,8 +102,4 @@ function begin(database: DatabaseSync): boolean {
     if (error instanceof Error && 'errcode' in error && ((error.errcode as number) & 0xff) === BUSY) return false;
     throw error;
   }
-}
-
-function errnoOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

@@ -10,6 +10,7 @@ import { sessionLimits } from './limit-tables/sessions.ts';
 import { storeLimits } from './limit-tables/store.ts';
 import { mcpLimits } from './limit-tables/mcp.ts';
 import { modelsLimits } from './limit-tables/models.ts';
+import { tracesLimits } from './limit-tables/traces.ts';
 import { toolsLimits } from './limit-tables/tools.ts';
 
 /** Every bound of Holdfast with its unit and its reason. The rows live in `limit-tables/`, one file a room. */
@@ -24,6 +25,7 @@ export const LIMIT_TABLE = {
   ...storeLimits,
   ...toolsLimits,
   ...modelsLimits,
+  ...tracesLimits,
   ...mcpLimits,
   ...callsLimits,
 } as const satisfies Record<string, Limit>;

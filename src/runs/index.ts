@@ -4,3 +4,67 @@ export type { RunPlace, RunRecord, RunStatus } from './model.ts';
 export type { RunPage } from './run-store.ts';
 export { type RunHandle, Runs, type StartRun } from './service.ts';
 export { runsSchema } from './tables.ts';
+export type {
+  FrozenRunConfig,
+  MemorySettings,
+  RunBudgets,
+  RunConfig,
+  RunConfigSnapshot,
+  SnapshotVersion,
+} from './config/model.ts';
+export { type ProjectEnvironment, type ProjectLoaders, restoreRunner } from './config/projects.ts';
+export { bindPrompt, type PreparedTrace, prepareTrace, PROMPT_KEY, snapshotForResume } from './config/resume.ts';
+export { runConfig } from './config/run-config.ts';
+export {
+  applySnapshot,
+  bindSystemPrompt,
+  hasSnapshot,
+  loadSnapshot,
+  memoryIdentity,
+  SNAPSHOT_KEY,
+  snapshotDocument,
+  snapshotOf,
+  type SnapshotParts,
+  withSnapshot,
+} from './config/snapshot.ts';
+export { FileTraceStore, type FileTraceStoreOptions } from './trace-files/store.ts';
+export {
+  changeTrace,
+  findAttachment,
+  findGoals,
+  findMessage,
+  findTrace,
+  insertAttachment,
+  insertEvent,
+  insertMessage,
+  insertTrace,
+  pageOfEvents,
+  pageOfMessages,
+  pageOfTraces,
+  putGoals,
+  recountTrace,
+  requireTrace,
+  type TraceScope,
+} from './trace-sql/records.ts';
+export { SqlTraceStore } from './trace-sql/store.ts';
+export type { BatchStore } from './trace/batch-store.ts';
+export { checkTraceId, messageIdOf } from './trace/ids.ts';
+export type {
+  Attachment,
+  AttachmentInput,
+  GoalTree,
+  IntegrityReport,
+  MessageRole,
+  NewTrace,
+  PageRequest,
+  Trace,
+  TraceChange,
+  TraceCounters,
+  TraceEvent,
+  TraceFilter,
+  TraceMessage,
+  TraceStatus,
+} from './trace/model.ts';
+export { TRACE_STATUSES } from './trace/model.ts';
+export type { ChangeOf, TraceStore } from './trace/port.ts';
+export { type MessageParts, newMessage } from './trace/records.ts';

@@ -1,4 +1,5 @@
 import type { ContextSchema } from '../store/index.ts';
+import { traceRecordsMigration } from './trace-sql/tables.ts';
 
 /**
  * The record of a run: what the contracts call a trace. One row serves both uses of the SQL home. A run of the
@@ -53,7 +54,7 @@ CREATE INDEX traces_unfinished ON traces (status, owner_instance_id)
   WHERE status IN ('running', 'waiting_confirmation');
 `;
 
-/** The tables of runs. The trace store's own (messages, events, goals, attachments) follow as later migrations. */
+/** The tables of runs, and those of the trace store. */
 export const runsSchema: ContextSchema = {
   context: 'runs',
   migrations: [
@@ -66,5 +67,6 @@ export const runsSchema: ContextSchema = {
       ],
       sqlite: TRACES,
     },
+    traceRecordsMigration,
   ],
 };

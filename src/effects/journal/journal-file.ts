@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { dirname } from 'node:path';
 import {
+  errnoOf,
   fail,
   type FaultPoints,
   type FileFacts,
@@ -166,20 +167,6 @@ export function inspectFolder(files: FileSystem, folder: string): void {
   }
 }
 
-/** Makes a folder and those above it where they are missing, 0700, each new entry forced to disk. */
-export function makeFolder(files: FileSystem, folder: string): void {
-  try {
-    files.mkdir(folder, 0o700);
-  } catch (error) {
-    const errno = errnoOf(error);
-    if (errno === 'EEXIST' && files.lstat(folder).kind !== 'file') return;
-    if (errno !== 'ENOENT' || dirname(folder) === folder) throw error;
-    makeFolder(files, dirname(folder));
-    files.mkdir(folder, 0o700);
-  }
-  syncFolder(files, dirname(folder));
-}
-
 function addLine(state: LogState, bytes: Uint8Array): void {
   try {
     state.add(readLine(bytes));
@@ -197,10 +184,6 @@ function readRange(files: FileSystem, fd: number, from: number, to: number): Buf
     done += got;
   }
   return bytes.subarray(0, done);
-}
-
-export function errnoOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 function unsafe(message: string): Error {

@@ -5,6 +5,7 @@ import {
   type FaultPoints,
   type FileSystem,
   HoldfastError,
+  makeFolder,
   nodeFileSystem,
   noFaults,
   requireWithin,
@@ -26,7 +27,7 @@ import type { EffectLog } from '../port.ts';
 import { interruption, makeClaim, makeObservation, makeOutcome } from '../records.ts';
 import { Unwritten } from '../unwritten.ts';
 import { checkRunId } from '../validity.ts';
-import { inspectFolder, JournalFile, makeFolder } from './journal-file.ts';
+import { inspectFolder, JournalFile } from './journal-file.ts';
 import { lineOf } from './line.ts';
 import { JournalLock } from './lock.ts';
 

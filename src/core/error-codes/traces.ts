@@ -1,0 +1,111 @@
+import type { ErrorCodeEntry } from './entry.ts';
+
+/** Codes of run configurations, traces and runs in the file home. */
+export const tracesErrorCodes = {
+  RUN_CONFIG_INVALID: {
+    family: 'validation',
+    http: 400,
+    exit: 2,
+    retryable: false,
+    resolve: 'Correct the field of the run configuration that the message names.',
+  },
+  RUN_SNAPSHOT_CORRUPT: {
+    family: 'corruption',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve: 'Restore the run from a copy: its frozen configuration was changed outside Holdfast.',
+  },
+  RUN_SNAPSHOT_MISSING: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Start a new run: this one has no frozen configuration and no revision from which one is inferred.',
+  },
+  RUN_SNAPSHOT_NEWER: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Use a version of Holdfast at least as new as the one that started the run.',
+  },
+  RUN_READ_ONLY: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Read the run as it is and start a new one: runs of this revision are never resumed.',
+  },
+  RUN_PROJECT_UNKNOWN: {
+    family: 'not_found',
+    http: 404,
+    exit: 1,
+    retryable: false,
+    resolve: 'Register a loader for the project that the run names, then resume it.',
+  },
+  RUN_PROMPT_CHANGED: {
+    family: 'conflict',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Resume the run with the system prompt it began with, or start a new run.',
+  },
+  RUN_WAITING: {
+    family: 'state',
+    http: 409,
+    exit: 3,
+    retryable: false,
+    resolve: 'Decide the calls that wait; the run goes on by itself.',
+  },
+  RUN_OUTCOME_UNKNOWN: {
+    family: 'outcome_unknown',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve:
+      'Find out at the other side whether the call took effect; a run of the file home is not resumed after this.',
+  },
+  TRACE_ID_INVALID: {
+    family: 'validation',
+    http: 400,
+    exit: 2,
+    retryable: false,
+    resolve: 'Use ids of letters, digits, `@`, `-` and `_` only.',
+  },
+  TRACE_RECORD_INVALID: {
+    family: 'validation',
+    http: 400,
+    exit: 2,
+    retryable: false,
+    resolve: 'Correct the field that the message names; nothing was stored.',
+  },
+  TRACE_RECORD_EXISTS: {
+    family: 'conflict',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Read what is stored under this id, or use another id.',
+  },
+  TRACE_NOT_FOUND: {
+    family: 'not_found',
+    http: 404,
+    exit: 1,
+    retryable: false,
+    resolve: 'List the traces and use one of their ids.',
+  },
+  TRACE_CORRUPT: {
+    family: 'corruption',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve: 'Keep the folder as evidence and restore the trace from a copy; nothing is repaired by guessing.',
+  },
+  TRACE_STORE_BUSY: {
+    family: 'storage',
+    http: 503,
+    exit: 2,
+    retryable: true,
+    resolve: 'Try again; if it stays busy, end the other process that holds the trace.',
+  },
+} as const satisfies Record<string, ErrorCodeEntry>;
