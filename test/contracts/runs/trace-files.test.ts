@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { batchDocument, openBatch } from '../../../src/approvals/index.ts';
+import { type batchDocument, openBatch } from '../../../src/approvals/index.ts';
 import { nodeFileSystem } from '../../../src/core/index.ts';
 import { FileTraceStore } from '../../../src/runs/index.ts';
 import { assert, check, contract, temporaryFolder } from '../../support/index.ts';
