@@ -15,7 +15,7 @@ export const modelsLimits = {
     why: 'Raw arguments of one call are held until they are read; above 64 KiB that reading refuses them.',
   },
   modelCallsInReply: { max: 128, unit: 'items', why: 'Each call is stored, shown and perhaps approved by a person.' },
-  modelEventsInReply: { max: 1_000_000, unit: 'items', why: 'A stream of empty events would never end.' },
+  modelEventsInReply: { max: 250_000, unit: 'items', why: 'A stream of empty events would never end.' },
   modelCallIdCodePoints: { max: 255, unit: 'code points', why: 'The operations contract for identifiers.' },
   modelToolNameCodePoints: {
     max: 128,
