@@ -1,7 +1,8 @@
 import { requestPermission, rulesFor, type PermissionRule, type PolicyVerdict } from '../approvals/index.ts';
-import { JSON_PROFILES, type JsonValue, LIMITS, readCanonicalJson } from '../core/index.ts';
+import { type JsonValue, LIMITS } from '../core/index.ts';
 import { appendEvent, openGroup } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
+import { readArguments } from '../tools/index.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted } from './denials.ts';
 import { judge, requestFor } from './gate.ts';
@@ -133,13 +134,15 @@ async function writeShadow(
 /** The line of a proposal. Arguments that could not be read stand as raw text, cut to what a person can look at. */
 function proposedEvent(groupId: string, proposal: ProposedCall, checked: Checked) {
   const call = checked.kind === 'prepared' ? checked.call : null;
+  const read = readArguments(proposal.argumentsText);
   return {
     groupId,
     type: 'proposed',
     actionId: proposal.callId.slice(0, LIMITS.callIdCharacters) || 'unnamed',
     toolCallId: proposal.callId.slice(0, LIMITS.callIdCharacters) || 'unnamed',
-    ...(call ? { canonicalArguments: readCanonicalJson(call.argumentsText, JSON_PROFILES.operations) } : {}),
-    ...(call ? {} : { rawArguments: proposal.argumentsText.slice(0, LIMITS.rawArgumentsShown).toWellFormed() }),
+    ...(read.ok
+      ? { canonicalArguments: read.value }
+      : { rawArguments: proposal.argumentsText.slice(0, LIMITS.rawArgumentsShown).toWellFormed() }),
     result: { tool: proposal.toolName.slice(0, 64).toWellFormed(), page_url: call?.pageUrl ?? null },
     sideEffectClass: call?.tool.effect ?? 'none',
     resourceKeys: call?.resourceKeys ?? [],

@@ -6,8 +6,8 @@ type Colours = ReturnType<typeof pc.createColors>;
 
 /** What is known of an operation, for a person. */
 const KNOWN_WORDS = {
-  not_tried: 'accepted; nobody has tried it yet',
-  in_progress: 'being carried out',
+  not_tried: 'unknown: accepted, and nobody has tried it yet',
+  in_progress: 'unknown: a worker may be carrying it out right now',
   unknown: 'unknown: it may or may not have happened',
   done: 'done',
   not_done: 'not done',
@@ -16,7 +16,7 @@ const KNOWN_WORDS = {
 function known(view: OperationView, colours: Colours): string {
   const words = KNOWN_WORDS[view.known];
   if (view.known === 'done') return colours.green(words);
-  return view.known === 'unknown' ? colours.red(words) : colours.yellow(words);
+  return view.known === 'not_done' ? colours.yellow(words) : colours.red(words);
 }
 
 /** One operation in one line. */
@@ -48,7 +48,7 @@ export function operationLines(view: OperationView, colours: Colours): readonly 
 }
 
 function settling({ known: word, statusRef }: OperationView): readonly string[] {
-  if (word !== 'unknown' && word !== 'not_tried') return [];
+  if (word === 'done' || word === 'not_done') return [];
   return [
     `  settle it  holdfast operations status ${statusRef}`,
     `         or  holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`,
@@ -63,7 +63,9 @@ export function operationDocument(view: OperationView): JsonObject {
     tool: view.tool,
     subject: view.subject,
     state: view.state,
-    outcome: view.known,
+    // The one outcome type has no word for what is under way: until it is known, it is unknown.
+    outcome: view.known === 'done' || view.known === 'not_done' ? view.known : 'unknown',
+    progress: view.known,
     arguments: view.argumentsJson,
     request_sha256: view.requestSha256,
     idempotency_key: view.idempotencyKey,
