@@ -87,6 +87,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./verify.ts'),
   },
   {
+    name: 'inspect',
+    summary: 'Show what is inside a session package, without trusting it',
+    load: () => import('./inspect.ts'),
+  },
+  {
+    name: 'diff',
+    summary: 'Compare two session packages, in meaning',
+    load: () => import('./diff.ts'),
+  },
+  {
     name: 'keys',
     summary: 'Make keys for signing packages',
     load: () => import('./keys.ts'),

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../core/index.ts';
+import { LIMITS, trimText } from '../../core/index.ts';
 
 const SECRET_PARTS: ReadonlySet<string> = new Set([
   '.env',
@@ -28,7 +28,7 @@ const hasForbidden = (name: string): boolean => name.split('').some((unit) => un
 export function isPlainFileName(name: string): boolean {
   const bytes = Buffer.byteLength(name);
   const fits = bytes > 0 && bytes <= LIMITS.packageFileNameBytes;
-  return fits && name.trim() === name && name !== '.' && name !== '..' && !hasForbidden(name);
+  return fits && trimText(name) === name && name !== '.' && name !== '..' && !hasForbidden(name);
 }
 
 /**
