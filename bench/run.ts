@@ -3,10 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BenchFigures, BenchRow, BenchSuite } from './suite.ts';
+import { archiveSuite } from './suites/archive.ts';
 import { rawSuite } from './suites/raw.ts';
 import { storeSuite } from './suites/store.ts';
 
-const SUITES: readonly BenchSuite[] = [storeSuite, rawSuite];
+const SUITES: readonly BenchSuite[] = [storeSuite, rawSuite, archiveSuite];
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const json = process.argv.includes('--json');
