@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, readdirSync, statSync, watch, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, statSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { assert, check, holdfast, temporaryFolder } from '../support/index.ts';
@@ -20,12 +20,30 @@ check('the commands on packages load neither a database nor the store', async (t
     ['keys', 'new', '--out', join(folder, 'key')],
     ['sign', file, '--key', join(folder, 'key')],
     ['verify', file, '--signature', `${file}.sig`],
+    ['verify', file, '--deep'],
+    ['inspect', file],
+    ['diff', file, file],
   ];
   for (const line of lines) {
     const { exit, stderr } = await holdfast(line, { node: NO_STORE });
     assert.equal(stderr, '', line.join(' '));
     assert.equal(exit, line.includes('--signature') ? 1 : 0, line.join(' '));
   }
+});
+
+check('holdfast/packages loads neither a database nor the store', async (t) => {
+  const folder = await temporaryFolder(t);
+  const door = new URL('../../src/archive/index.ts', import.meta.url).href;
+  const script = `const { verifyPackage, fileSource } = await import('${door}');
+    const source = await fileSource(${JSON.stringify(b)});
+    process.stdout.write(String((await verifyPackage(source)).ok));`;
+  const args = [...NO_STORE, '--input-type=module', '-e', script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder });
+  assert.equal(stdout, 'true');
+  const { exports } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    exports: Record<string, { default: string }>;
+  };
+  assert.equal(exports['./packages']?.default, './dist/archive/index.js', 'the public door is this one');
 });
 
 check('the preload that looks for a store sees one', async () => {
