@@ -8,6 +8,8 @@ export interface FileFacts {
   readonly mode: number;
   readonly uid: number;
   readonly modifiedMs: number;
+  /** When content, name or rights last changed, as the kernel alone sets it. */
+  readonly changedMs: number;
   /** Names that this file has: more than one where it was hard-linked. */
   readonly links: number;
   /** Device and inode, in decimal with a colon between, to tell whether two names are one file. Both may pass 2^53. */
@@ -49,6 +51,7 @@ function factsOf(stats: fs.BigIntStats): FileFacts {
     mode: Number(stats.mode) & 0o7777,
     uid: Number(stats.uid),
     modifiedMs: Number(stats.mtimeNs) / 1e6,
+    changedMs: Number(stats.ctimeNs) / 1e6,
     links: Number(stats.nlink),
     identity: `${stats.dev}:${stats.ino}`,
   };

@@ -17,6 +17,7 @@ import { ledgerRefusal, type SessionContext } from './ledger.ts';
 import type { Principal } from './model.ts';
 import { jsonOrNull } from './rows.ts';
 import { requireBranch } from './service.ts';
+import { FIND_TREE } from './workspace/queries.ts';
 
 export interface NewCheckpoint {
   readonly checkpointId?: string;
@@ -49,7 +50,7 @@ export interface CheckpointManner {
  * Makes a checkpoint and moves the branch's head to it, in the caller's transaction. What other contexts add comes
  * from their `checkpointParts`; when the metadata has a text `reverted_to`, every `onRevert` runs in the same
  * transaction. Refuses with BRANCH_NOT_FOUND, CHECKPOINT_HEAD_MOVED, CHECKPOINT_NOT_FOUND (the metadata names none of
- * this session), SESSION_QUARANTINED, SESSION_REVERTING, INVALID_VALUE, LIMIT_REACHED.
+ * this session), WORKSPACE_TREE_NOT_FOUND, SESSION_QUARANTINED, SESSION_REVERTING, INVALID_VALUE, LIMIT_REACHED.
  */
 export async function createCheckpoint(
   tx: Tx,
@@ -63,6 +64,8 @@ export async function createCheckpoint(
   const metadata = asked.metadata ?? {};
   const reverted = revertOf(metadata);
   for (const named of reverted?.names ?? []) await requireCheckpoint(tx, principal, asked.rootFrameId, named);
+  if (asked.workspaceTreeId != null && !(await tx.get(FIND_TREE, [asked.workspaceTreeId])))
+    throw fail('WORKSPACE_TREE_NOT_FOUND', 'There is no such workspace tree.');
   const parts = manner.importedAt === undefined ? await gatherParts(tx, context, asked) : {};
   const at = manner.importedAt ?? context.clock.nowMs();
   const row = await tx.get(sql.INSERT_CHECKPOINT, checkpointParams(id, principal, asked, manner, parts, at));

@@ -77,3 +77,4 @@ export {
   runningRestore,
 } from './restores.ts';
 export { listCheckpoints, listRestores, visibleEvents, visibleGroups, visibleMessages } from './visible.ts';
+export * from './workspace/index.ts';

@@ -19,4 +19,8 @@ export const sessionLimits = {
     why: 'More writers than this waiting for one session is a fault of the host, and each wakes to look.',
   },
   sessionTicketLeaseMs: { max: 300_000, unit: 'ms', why: 'A dead holder keeps everyone waiting no longer than this.' },
+  workspaceFiles: { max: 100_000, unit: 'items', why: 'The package contract for workspace entries.' },
+  workspaceFileBytes: { max: 64 * MIB, unit: 'bytes', why: 'The package contract: larger files are left out.' },
+  workspaceBytes: { max: 16_384 * MIB, unit: 'bytes', why: 'What one capture may take of the disk.' },
+  workspaceDepth: { max: 128, unit: 'levels', why: 'The walk recurses once a folder.' },
 } as const satisfies Record<string, Limit>;

@@ -1,0 +1,153 @@
+import fs from 'node:fs';
+import { ARCHIVE_LIMITS, foldName, nameFault } from '../../archive/index.ts';
+import { type FileFacts, type FileSystem, requireWithin, sha256Hex } from '../../core/index.ts';
+import type { Capture, SeenFile, SkippedName, TreeEntry } from './model.ts';
+import type { BlobPlace, PackWriter } from './pack.ts';
+import { type FoundFile, type ScanOptions, scanWorkspace } from './scan.ts';
+import { sameFile, type StatCache } from './stat-cache.ts';
+import { sortedTree } from './tree.ts';
+
+const CHUNK_BYTES = 1024 * 1024;
+/** After so much work the event loop gets a turn, so that readers and other runs go on. */
+const FILES_A_TURN = 64;
+const BYTES_A_TURN = 2 * 1024 * 1024;
+
+export interface CaptureTools {
+  readonly files: FileSystem;
+  readonly cache: StatCache;
+  readonly index: ReadonlyMap<string, BlobPlace>;
+  /** The pack that takes what is not stored yet; made when it is first needed. */
+  readonly pack: () => PackWriter;
+  readonly nowMs: number;
+}
+
+export type Captured = Omit<Capture, 'treeId' | 'created'>;
+
+const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Reads a workspace into a tree; contents that are not stored yet go into the pack. */
+export async function readWorkspace(tools: CaptureTools, directory: string, options: ScanOptions): Promise<Captured> {
+  const entries: TreeEntry[] = [];
+  const skipped: SkippedName[] = [];
+  const seen = new Map<string, SeenFile>();
+  let filesRead = 0;
+  let bytes = 0;
+  let [filesInTurn, bytesInTurn] = [0, 0];
+  for (const found of scanWorkspace(tools.files, directory, options, (name) => skipped.push(name))) {
+    const known = tools.cache.blobOf(found.path, found.facts, tools.nowMs);
+    const blob = known !== undefined && tools.index.has(known) ? known : await readFile(tools, found);
+    if (blob !== known) filesRead += 1;
+    if (blob === null || blob === undefined) {
+      skipped.push({ path: found.path, reason: blob === null ? 'changed_while_read' : 'unreadable' });
+      continue;
+    }
+    bytes += found.facts.size;
+    requireWithin('workspaceBytes', bytes);
+    entries.push({ path: found.path, blob, size: found.facts.size, mode: found.facts.mode & 0o777 });
+    seen.set(found.path, found.facts);
+    tools.cache.note(found.path, found.facts, blob, tools.nowMs);
+    filesInTurn += 1;
+    if (blob !== known) bytesInTurn += found.facts.size;
+    if (filesInTurn < FILES_A_TURN && bytesInTurn < BYTES_A_TURN) continue;
+    await breathe();
+    [filesInTurn, bytesInTurn] = [0, 0];
+  }
+  return { tree: sortedTree(entries, skipped), filesRead, seen, ...travelling(entries) };
+}
+
+/** The digest of a file's content, stored; null when it kept changing while it was read, undefined when it cannot be. */
+async function readFile(tools: CaptureTools, found: FoundFile): Promise<string | null | undefined> {
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const fd = openNoFollow(tools.files, found.at);
+    if (fd === undefined) return undefined;
+    try {
+      if (!sameFile(found.facts, tools.files.factsOf(fd))) return null;
+      const blob = await store(tools, fd, found.facts.size);
+      if (blob !== undefined && sameFile(found.facts, tools.files.factsOf(fd))) return blob;
+      tools.pack().forgetUnfinished();
+    } catch {
+      tools.pack().forgetUnfinished();
+      return undefined;
+    } finally {
+      tools.files.close(fd);
+    }
+  }
+  return null;
+}
+
+function openNoFollow(files: FileSystem, at: string): number | undefined {
+  try {
+    // A pipe or a device that took the file's place must not hold us.
+    return files.open(at, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined when the file ended before its size. */
+async function store(tools: CaptureTools, fd: number, size: number): Promise<string | undefined> {
+  if (size > CHUNK_BYTES) {
+    const counted = { bytes: 0 };
+    const chunks = fileChunks(tools.files, fd, size, counted);
+    const sha = await tools.pack().addLarge(chunks, (known) => tools.index.has(known));
+    return counted.bytes === size ? sha : undefined;
+  }
+  const bytes = Buffer.allocUnsafe(size);
+  let done = 0;
+  while (done < size) {
+    const read = tools.files.read(fd, bytes.subarray(done), done);
+    if (read === 0) return undefined;
+    done += read;
+  }
+  const sha = sha256Hex(bytes);
+  if (!tools.index.has(sha)) tools.pack().add(sha, bytes);
+  return sha;
+}
+
+async function* fileChunks(
+  files: FileSystem,
+  fd: number,
+  size: number,
+  counted: { bytes: number },
+): AsyncGenerator<Uint8Array> {
+  while (counted.bytes < size) {
+    const bytes = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - counted.bytes));
+    const read = files.read(fd, bytes, counted.bytes);
+    if (read === 0) return;
+    counted.bytes += read;
+    yield bytes.subarray(0, read);
+    await breathe();
+  }
+}
+
+/** Plain names travel; only the others are looked at part by part. */
+const PLAIN = /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+(?:\/(?:[a-z0-9_-]+\.)*[a-z0-9_-]+)*$/;
+const DEVICE = /(?:^|\/)(?:con|prn|aux|nul|conin|conout|com\d|lpt\d)(?:\.|\/|$)/;
+
+function travelling(entries: readonly TreeEntry[]): Pick<Capture, 'collisions' | 'cannotTravel'> {
+  const byFold = new Map<string, string[]>();
+  const cannotTravel: string[] = [];
+  for (const { path } of entries) {
+    const plain = PLAIN.test(path) && !DEVICE.test(path);
+    if (!plain && nameFault(path, ARCHIVE_LIMITS) !== undefined) cannotTravel.push(path);
+    const folded = plain ? path : foldName(path);
+    const same = byFold.get(folded);
+    if (same) same.push(path);
+    else byFold.set(folded, [path]);
+  }
+  return { collisions: [...byFold.values()].filter((paths) => paths.length > 1), cannotTravel };
+}
+
+/** Whether a file is still what a capture saw. */
+export function isUnchanged(files: FileSystem, at: string, seen: SeenFile | undefined): boolean {
+  const facts = factsOrNone(files, at);
+  return seen === undefined ? facts === undefined : facts !== undefined && sameFile(seen, facts);
+}
+
+function factsOrNone(files: FileSystem, at: string): FileFacts | undefined {
+  try {
+    return files.lstat(at);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import type { FileSystem } from '../../core/index.ts';
+import type { Store } from '../../store/index.ts';
+import { packName } from './pack.ts';
+import * as sql from './queries.ts';
+
+export interface Collected {
+  readonly trees: number;
+  readonly packs: number;
+  /** Files that nobody named: left by captures that were killed. */
+  readonly strays: number;
+}
+
+interface CollectTools {
+  readonly store: Store;
+  readonly files: FileSystem;
+  readonly folder: string;
+  readonly beforeMs: number;
+}
+
+/** First the rows, in one transaction; the files only once it stands, so that no row ever names a file that is gone. */
+export async function collectGarbage({ store, files, folder, beforeMs }: CollectTools): Promise<Collected> {
+  const { trees, packs, named } = await store.write('workspace.collect', async (tx) => {
+    const dropped = await tx.run(sql.DROP_TREES, [beforeMs]);
+    const rows = await tx.all(sql.DROP_PACKS, [beforeMs]);
+    const left = await tx.all(sql.LIST_PACKS);
+    const idOf = (row: { readonly [column: string]: unknown }): string => String(row['pack_id']);
+    return { trees: dropped.changes, packs: rows.map(idOf), named: new Set(left.map(idOf)) };
+  });
+  for (const id of packs) remove(files, join(folder, packName(id)));
+  let strays = 0;
+  for (const name of files.readdir(folder)) {
+    const isNamed = named.has(name.replace(/\.pack$/, ''));
+    if (isNamed || !isOld(files, join(folder, name), beforeMs)) continue;
+    if (remove(files, join(folder, name))) strays += 1;
+  }
+  return { trees, packs: packs.length, strays };
+}
+
+function isOld(files: FileSystem, path: string, beforeMs: number): boolean {
+  try {
+    return files.lstat(path).changedMs < beforeMs;
+  } catch {
+    return false;
+  }
+}
+
+function remove(files: FileSystem, path: string): boolean {
+  try {
+    files.unlink(path);
+    return true;
+  } catch {
+    // It is gone already, or stays for the next collection.
+    return false;
+  }
+}

@@ -1,0 +1,6 @@
+export type { Collected } from './collect.ts';
+export type { Capture, SeenFile, SkippedName, SkipReason, TreeChange, TreeEntry, WorkspaceTree } from './model.ts';
+export type { Restored } from './restore.ts';
+export type { ScanOptions } from './scan.ts';
+export { diffTrees, readTreeDocument, treeDocument, treeIdOf } from './tree.ts';
+export { type TreeProblem, WorkspaceStore, type WorkspaceStoreOptions } from './workspace-store.ts';

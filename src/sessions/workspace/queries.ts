@@ -1,0 +1,17 @@
+export const LIST_PACKS = `SELECT pack_id FROM workspace_packs`;
+export const FIND_TREE = `SELECT tree_id FROM workspace_trees WHERE tree_id = ?`;
+/** A tree that was captured again is kept from the next collection. */
+export const TOUCH_TREE = `UPDATE workspace_trees SET captured_at = MAX(captured_at, ?) WHERE tree_id = ?`;
+export const INSERT_PACK = `INSERT INTO workspace_packs (pack_id, blobs, created_at) VALUES (?, ?, ?)`;
+export const INSERT_TREE = `INSERT INTO workspace_trees (tree_id, files, bytes, captured_at) VALUES (?, ?, ?, ?)
+ON CONFLICT (tree_id) DO UPDATE SET captured_at = MAX(captured_at, excluded.captured_at)`;
+/** Changes nothing when the pack is gone. */
+export const NEED_PACK = `INSERT OR IGNORE INTO workspace_tree_packs (tree_id, pack_id)
+SELECT ?, pack_id FROM workspace_packs WHERE pack_id = ?`;
+export const HAS_PACK = `SELECT 1 AS has FROM workspace_packs WHERE pack_id = ?`;
+
+/** Trees that no checkpoint names and that were not captured since. */
+export const DROP_TREES = `DELETE FROM workspace_trees WHERE captured_at < ?
+AND NOT EXISTS (SELECT 1 FROM session_checkpoints c WHERE c.workspace_tree_id = workspace_trees.tree_id)`;
+export const DROP_PACKS = `DELETE FROM workspace_packs WHERE created_at < ?
+AND NOT EXISTS (SELECT 1 FROM workspace_tree_packs t WHERE t.pack_id = workspace_packs.pack_id) RETURNING pack_id`;

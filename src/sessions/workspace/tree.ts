@@ -1,0 +1,98 @@
+import {
+  canonicalJson,
+  compareCodePoints,
+  fail,
+  isJsonObject,
+  isSha256Hex,
+  JSON_PROFILES,
+  type JsonValue,
+  readCanonicalJson,
+  requireWithin,
+  sha256Hex,
+} from '../../core/index.ts';
+import type { SkippedName, TreeChange, TreeEntry, WorkspaceTree } from './model.ts';
+
+/** The canonical document of a tree; its SHA-256 is the tree's id. */
+export function treeDocument({ entries, skipped }: WorkspaceTree): string {
+  return canonicalJson({
+    version: 1,
+    entries: entries.map(({ path, blob, size, mode }) => ({ path, blob, size, mode })),
+    skipped: skipped.map(({ path, reason }) => ({ path, reason })),
+  });
+}
+
+export const treeIdOf = (tree: WorkspaceTree): string => sha256Hex(treeDocument(tree));
+
+/** The tree with its lists in the order of their paths. */
+export function sortedTree(entries: readonly TreeEntry[], skipped: readonly SkippedName[]): WorkspaceTree {
+  const byPath = (a: { path: string }, b: { path: string }): number => compareCodePoints(a.path, b.path);
+  return { entries: entries.toSorted(byPath), skipped: skipped.toSorted(byPath) };
+}
+
+function damaged(what: string): Error {
+  return fail('WORKSPACE_TREE_CORRUPT', `A stored workspace tree is damaged: ${what}.`);
+}
+
+/** Reads a stored tree document and proves that it has the id, the order and the shape it must have. */
+export function readTreeDocument(treeId: string, text: string): WorkspaceTree {
+  if (sha256Hex(text) !== treeId) throw damaged('its digest');
+  const value = readCanonicalJson(text, JSON_PROFILES.packages);
+  if (!isJsonObject(value) || value['version'] !== 1) throw damaged('its version');
+  const { entries, skipped } = value;
+  if (!Array.isArray(entries) || !Array.isArray(skipped)) throw damaged('its lists');
+  requireWithin('workspaceFiles', entries.length);
+  const tree: WorkspaceTree = { entries: entries.map(entryOf), skipped: skipped.map(skippedOf) };
+  for (const list of [tree.entries, tree.skipped]) requireOrder(list);
+  return tree;
+}
+
+function requireOrder(list: readonly { readonly path: string }[]): void {
+  for (let i = 1; i < list.length; i += 1)
+    if (compareCodePoints(list[i - 1]?.path ?? '', list[i]?.path ?? '') >= 0) throw damaged('the order of its paths');
+}
+
+/** Relative, without an empty, `.` or `..` part. */
+export function isTreePath(path: unknown): path is string {
+  if (typeof path !== 'string' || path === '' || path.startsWith('/') || path.includes('\0')) return false;
+  return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
+}
+
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+function entryOf(value: JsonValue): TreeEntry {
+  if (!isJsonObject(value)) throw damaged('an entry');
+  const { path, blob, size, mode } = value;
+  if (!isTreePath(path) || !isSha256Hex(blob) || !isCount(size) || !isCount(mode) || mode > 0o777)
+    throw damaged('an entry');
+  return { path, blob, size, mode };
+}
+
+function skippedOf(value: JsonValue): SkippedName {
+  if (!isJsonObject(value)) throw damaged('a skipped name');
+  const { path, reason } = value;
+  if (typeof path !== 'string' || typeof reason !== 'string') throw damaged('a skipped name');
+  return { path, reason };
+}
+
+/** What changes from one tree to another, by path. Both are sorted, so one walk over both serves. */
+export function diffTrees(from: WorkspaceTree, to: WorkspaceTree): TreeChange[] {
+  const changes: TreeChange[] = [];
+  let a = 0;
+  let b = 0;
+  while (a < from.entries.length || b < to.entries.length) {
+    const old = from.entries[a];
+    const now = to.entries[b];
+    const order = old === undefined ? 1 : now === undefined ? -1 : compareCodePoints(old.path, now.path);
+    const change = order < 0 ? 'removed' : order > 0 ? 'added' : changeOf(old, now);
+    if (change !== null) changes.push({ path: (order > 0 ? now?.path : old?.path) ?? '', change });
+    if (order <= 0) a += 1;
+    if (order >= 0) b += 1;
+  }
+  return changes;
+}
+
+function changeOf(old: TreeEntry | undefined, now: TreeEntry | undefined): TreeChange['change'] | null {
+  if (old?.blob !== now?.blob) return 'changed';
+  return old?.mode === now?.mode ? null : 'mode';
+}

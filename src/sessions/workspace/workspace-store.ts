@@ -1,0 +1,275 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import {
+  type Clock,
+  fail,
+  type FaultPoints,
+  type FileSystem,
+  type Ids,
+  nodeFileSystem,
+  noFaults,
+  requireWithin,
+  wrapFileError,
+} from '../../core/index.ts';
+import type { Store, Tx } from '../../store/index.ts';
+import { readWorkspace } from './capture.ts';
+import { collectGarbage, type Collected } from './collect.ts';
+import type { Capture, TreeChange, WorkspaceTree } from './model.ts';
+import { type BlobPlace, PackWriter, packChunks, readPackIndex } from './pack.ts';
+import * as sql from './queries.ts';
+import { restoreWorkspace, type Restored } from './restore.ts';
+import type { ScanOptions } from './scan.ts';
+import { StatCache } from './stat-cache.ts';
+import { diffTrees, readTreeDocument, treeDocument, treeIdOf } from './tree.ts';
+
+export interface WorkspaceStoreOptions {
+  readonly store: Store;
+  /** The folder `workspace-cas` beside the database; made, for its owner alone, where there is none. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly files?: FileSystem;
+  readonly faults?: FaultPoints;
+}
+
+export interface TreeProblem {
+  readonly path: string;
+  readonly problem: 'missing' | 'damaged';
+}
+
+/** A pack that a capture relied on was collected meanwhile: the capture is made once more. */
+class PackGone extends Error {}
+
+/**
+ * Workspaces as they were: contents by their SHA-256 in packs, trees by theirs. The database says which packs and trees
+ * there are; a pack is durable before it is named there, so that whatever kills a capture leaves at most a file that
+ * nobody names, which `collect` removes. Several processes may use one folder.
+ */
+export class WorkspaceStore {
+  readonly #options: WorkspaceStoreOptions;
+  readonly #files: FileSystem;
+  readonly #faults: FaultPoints;
+  readonly #packs: string;
+  readonly #cache: string;
+  readonly #index = new Map<string, BlobPlace>();
+  readonly #known = new Set<string>();
+
+  constructor(options: WorkspaceStoreOptions) {
+    this.#options = options;
+    this.#files = options.files ?? nodeFileSystem;
+    this.#faults = options.faults ?? noFaults;
+    this.#packs = join(options.folder, 'packs');
+    this.#cache = join(options.folder, 'cache');
+    for (const folder of [options.folder, this.#packs, this.#cache]) makeFolder(this.#files, folder);
+  }
+
+  /**
+   * Captures a workspace: what is new is written in one pack, with one sync of the file and one of the folder; files
+   * that did not change since the last capture are not read. Links are never followed; links, devices, secrets, version
+   * control, too large, unreadable and changing files are left out and told. Gives the event loop turns meanwhile.
+   * Refuses with WORKSPACE_NOT_A_FOLDER, WORKSPACE_CHANGED, LIMIT_REACHED, and what the disk says.
+   */
+  async capture(directory: string, options: ScanOptions = {}): Promise<Capture> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.#captureOnce(directory, options);
+      } catch (error) {
+        if (!(error instanceof PackGone) || attempt === 2) throw wrapFileError(error, 'the workspace');
+      }
+    }
+  }
+
+  async #captureOnce(directory: string, options: ScanOptions): Promise<Capture> {
+    await this.#refresh();
+    let pack: PackWriter | undefined;
+    const { clock, ids } = this.#options;
+    const open = (): PackWriter => (pack ??= new PackWriter(this.#files, this.#packs, ids.next()));
+    try {
+      const cache = new StatCache(this.#files, this.#cache, directory);
+      const nowMs = clock.nowMs();
+      const tools = { files: this.#files, cache, index: this.#index, pack: open, nowMs };
+      const captured = await readWorkspace(tools, directory, options);
+      const treeId = await this.#keep(captured.tree, open, () => pack);
+      cache.save(ids.next());
+      return { ...captured, ...treeId };
+    } catch (error) {
+      pack?.abandon();
+      throw error;
+    }
+  }
+
+  /** Stores a tree whose contents are in the pack or stored already; a tree that is there is only touched. */
+  async #keep(
+    tree: WorkspaceTree,
+    open: () => PackWriter,
+    made: () => PackWriter | undefined,
+  ): Promise<{ treeId: string; created: boolean }> {
+    const document = treeDocument(tree);
+    const treeId = treeIdOf(tree);
+    if (await this.#touch(treeId)) {
+      made()?.abandon();
+      return { treeId, created: false };
+    }
+    if (!this.#index.has(treeId)) open().add(treeId, Buffer.from(document));
+    const pack = made();
+    pack?.finish(this.#faults);
+    await this.#options.store.write('workspace.keep', (tx) => this.#name(tx, treeId, tree, pack));
+    for (const [sha, place] of pack?.places ?? []) this.#index.set(sha, place);
+    if (pack) this.#known.add(pack.id);
+    void this.#faults.reach('checkpoint-tree-written');
+    return { treeId, created: true };
+  }
+
+  #touch(treeId: string): Promise<boolean> {
+    const now = this.#options.clock.nowMs();
+    return this.#options.store.write('workspace.touch', async (tx) => {
+      const { changes } = await tx.run(sql.TOUCH_TREE, [now, treeId]);
+      return changes === 1;
+    });
+  }
+
+  async #name(tx: Tx, treeId: string, tree: WorkspaceTree, pack: PackWriter | undefined): Promise<void> {
+    const now = this.#options.clock.nowMs();
+    const bytes = tree.entries.reduce((sum, entry) => sum + entry.size, 0);
+    if (pack) await tx.run(sql.INSERT_PACK, [pack.id, pack.places.size, now]);
+    await tx.run(sql.INSERT_TREE, [treeId, tree.entries.length, bytes, now]);
+    const place = (sha: string): string => (pack?.places.get(sha) ?? this.#index.get(sha))?.pack ?? '';
+    const needed = new Set([treeId, ...tree.entries.map((entry) => entry.blob)].map(place));
+    for (const id of needed) {
+      const { changes } = await tx.run(sql.NEED_PACK, [treeId, id]);
+      if (changes === 0 && !(await tx.get(sql.HAS_PACK, [id]))) throw new PackGone();
+    }
+  }
+
+  /** Learns of packs that others have written, and forgets those that were collected. */
+  async #refresh(): Promise<void> {
+    const rows = await this.#options.store.read('workspace.packs', (tx) => tx.all(sql.LIST_PACKS));
+    const there = new Set(rows.map((row) => String(row['pack_id'])));
+    for (const id of [...this.#known].filter((known) => !there.has(known))) {
+      this.#known.delete(id);
+      for (const [sha, place] of this.#index) if (place.pack === id) this.#index.delete(sha);
+    }
+    for (const id of there) {
+      if (this.#known.has(id)) continue;
+      for (const [sha, place] of readPackIndex(this.#files, this.#packs, id)) this.#index.set(sha, place);
+      this.#known.add(id);
+    }
+  }
+
+  async #place(sha: string): Promise<BlobPlace | undefined> {
+    const known = this.#index.get(sha);
+    if (known) return known;
+    await this.#refresh();
+    return this.#index.get(sha);
+  }
+
+  /** A stored tree, proved against its id. WORKSPACE_TREE_NOT_FOUND, WORKSPACE_TREE_CORRUPT, WORKSPACE_PACK_CORRUPT. */
+  async readTree(treeId: string): Promise<WorkspaceTree> {
+    const row = await this.#options.store.read('workspace.tree', (tx) => tx.get(sql.FIND_TREE, [treeId]));
+    if (!row) throw fail('WORKSPACE_TREE_NOT_FOUND', 'There is no such workspace tree.');
+    requireWithin('workspaceFileBytes', (await this.#place(treeId))?.size ?? 0);
+    const chunks = [];
+    for await (const chunk of this.readBlob(treeId)) chunks.push(chunk);
+    return readTreeDocument(treeId, Buffer.concat(chunks).toString('utf8'));
+  }
+
+  /** A stored content, chunk by chunk. Its digest is proved at the end: WORKSPACE_PACK_CORRUPT, also when it is missing. */
+  async *readBlob(sha: string): AsyncGenerator<Uint8Array> {
+    const place = await this.#place(sha);
+    if (!place) throw fail('WORKSPACE_PACK_CORRUPT', 'A content of the workspace is missing.');
+    const hash = createHash('sha256');
+    for (const chunk of packChunks(this.#files, this.#packs, place)) {
+      hash.update(chunk);
+      yield chunk;
+    }
+    if (hash.digest('hex') !== sha) throw fail('WORKSPACE_PACK_CORRUPT', 'A content of the workspace is damaged.');
+  }
+
+  /** Reads every content of a tree and proves its digest. Empty: the tree can be restored. */
+  async verifyTree(treeId: string): Promise<TreeProblem[]> {
+    const problems: TreeProblem[] = [];
+    const proved = new Map<string, TreeProblem['problem'] | null>();
+    for (const { path, blob } of (await this.readTree(treeId)).entries) {
+      const problem = proved.get(blob) ?? (proved.has(blob) ? null : await this.#prove(blob));
+      proved.set(blob, problem);
+      if (problem !== null) problems.push({ path, problem });
+    }
+    return problems;
+  }
+
+  async #prove(sha: string): Promise<TreeProblem['problem'] | null> {
+    if (!(await this.#place(sha))) return 'missing';
+    try {
+      for await (const _chunk of this.readBlob(sha)) continue;
+      return null;
+    } catch {
+      return 'damaged';
+    }
+  }
+
+  /** What changes from one tree to another, by path. */
+  async diff(fromTreeId: string, toTreeId: string): Promise<TreeChange[]> {
+    return diffTrees(await this.readTree(fromTreeId), await this.readTree(toTreeId));
+  }
+
+  /**
+   * Makes a workspace what a tree says. `current` is a capture made just before: what it left out is never touched, and
+   * a file that changed since is not replaced. Everything is checked before anything is written; each file is written
+   * under a temporary name, synced and renamed. Interrupted, it is done again from a fresh capture.
+   * WORKSPACE_BLOCKED, WORKSPACE_CHANGED, and what the disk says.
+   */
+  async restore(treeId: string, directory: string, current: Capture): Promise<Restored> {
+    const target = await this.readTree(treeId);
+    const tools = { files: this.#files, ids: this.#options.ids, faults: this.#faults };
+    try {
+      return await restoreWorkspace(tools, directory, current, target, (sha) => this.readBlob(sha));
+    } catch (error) {
+      throw wrapFileError(error, 'the workspace');
+    }
+  }
+
+  /**
+   * Stores a tree that came from elsewhere. Each content is read once and proved; `blobs` gives it by its SHA-256.
+   * Contents that are stored already are not asked for. WORKSPACE_PACK_CORRUPT when one is not what it is called.
+   */
+  async addTree(tree: WorkspaceTree, blobs: (sha: string) => AsyncIterable<Uint8Array>): Promise<string> {
+    await this.#refresh();
+    const pack = new PackWriter(this.#files, this.#packs, this.#options.ids.next());
+    try {
+      for (const { blob } of tree.entries) {
+        if (this.#index.has(blob) || pack.places.has(blob)) continue;
+        if ((await pack.addLarge(blobs(blob), () => false)) !== blob)
+          throw fail('WORKSPACE_PACK_CORRUPT', 'A content of the tree is not what its digest says.');
+      }
+      return (
+        await this.#keep(
+          tree,
+          () => pack,
+          () => pack,
+        )
+      ).treeId;
+    } catch (error) {
+      pack.abandon();
+      throw error;
+    }
+  }
+
+  /**
+   * Removes trees that no checkpoint names and that were not captured within `graceMs`, packs that no tree needs, and
+   * files that nobody names and that are older than that. What a checkpoint names is kept, by the database itself.
+   */
+  collect(graceMs: number): Promise<Collected> {
+    const { store, clock } = this.#options;
+    return collectGarbage({ store, files: this.#files, folder: this.#packs, beforeMs: clock.nowMs() - graceMs });
+  }
+}
+
+function makeFolder(files: FileSystem, folder: string): void {
+  try {
+    files.mkdir(folder, 0o700);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') throw error;
+    if (files.lstat(folder).kind !== 'folder')
+      throw fail('WORKSPACE_NOT_A_FOLDER', 'The place of the workspace store is not a folder.');
+  }
+}
