@@ -1,7 +1,7 @@
 export { type ReadyCall, executeCall, type Executed } from './execute.ts';
 export { callScopeText, type ScopeText } from './call-scope.ts';
 export type { CallsContext } from './context.ts';
-export { boundPolicyRevision } from './gate.ts';
+export { boundPolicyRevision, judge } from './gate.ts';
 export { HOLDFAST_PROFILE, idempotencyKey } from './identity.ts';
 export type {
   CallAuthority,

@@ -1,5 +1,6 @@
 export type { Agent, Driving, RunListener, RunsContext } from './context.ts';
 export { branchGroups, type GroupWithCalls, messagesOf } from './history.ts';
+export { closeModellessRun, type ModellessRun, openModellessRun } from './guard-run.ts';
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';
 export type { RunPage } from './run-store.ts';
 export { type RunHandle, Runs, type StartRun } from './service.ts';

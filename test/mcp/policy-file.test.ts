@@ -17,7 +17,7 @@ check('the least policy holds everything, and its defaults are the careful ones'
   const policy = policyOf(minimal);
   assert.deepEqual(
     [policy.mode, policy.holdSeconds, policy.approvers, policy.rules, policy.tools.size],
-    ['enforce', 900, { roles: ['operator'], subjects: [] }, [], 0],
+    ['enforce', 900, { roles: ['approver'], subjects: [] }, [], 0],
   );
   assert.equal(policy.digest, sha256Hex(canonicalJson(minimal as JsonValue)));
 });
@@ -55,7 +55,7 @@ check('tools that are described wrongly are refused', () => {
   refusedAt(tool({ effect: 'read', on_error: 'unknown' }), '/tools/t/on_error');
   refusedAt(tool({ effect: 'read', resources: 'anything' }), '/tools/t/resources');
   refusedAt(tool({ effect: 'once', editable: ['/path'] }), '/tools/t/editable/0');
-  refusedAt(tool({ effect: 'once', timeout_seconds: 3601 }), '/tools/t/timeout_seconds');
+  refusedAt(tool({ effect: 'once', timeout_seconds: 601 }), '/tools/t/timeout_seconds');
   refusedAt(tool({ effect: 'once', resources: [{ ...file, root: 'other' }] }), '/tools/t/resources/0/root');
   refusedAt(tool({ effect: 'once', resources: [{ ...file, path: 'path' }] }), '/tools/t/resources/0/path');
   refusedAt(tool({ effect: 'once', resources: [file, file] }), '/tools/t/resources');

@@ -101,10 +101,8 @@ check('what is no call passes as it is', () => {
   const fine = [
     '\n',
     '\r\n',
-    { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} },
     { jsonrpc: '2.0', method: 'notifications/initialized' },
     { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-    { jsonrpc: '2.0', id: 'e', result: { action: 'accept', method: 'tools/call' } },
     { jsonrpc: '2.0', id: 1, method: 'notifications/cancelled' },
     [
       { jsonrpc: '2.0', id: 1, method: 'ping' },
@@ -112,6 +110,15 @@ check('what is no call passes as it is', () => {
     ],
   ];
   for (const one of fine) assert.equal(host(one).kind, 'pass', JSON.stringify(one));
+  const greeting = (capabilities: object) => host({ id: 1, method: 'initialize', params: { capabilities } });
+  assert.deepEqual(greeting({}), { kind: 'initialize', elicits: false });
+  assert.deepEqual(greeting({ elicitation: {} }), { kind: 'initialize', elicits: true });
+  assert.deepEqual(greeting({ elicitation: { url: {} } }), { kind: 'initialize', elicits: false });
+  assert.deepEqual(host({ id: 'e', result: { action: 'accept', method: 'tools/call' } }), {
+    kind: 'reply',
+    id: 'e',
+    result: { action: 'accept', method: 'tools/call' },
+  });
   assert.deepEqual(host({ method: 'notifications/cancelled', params: { requestId: 7 } }), { kind: 'cancel', id: 7 });
 });
 
@@ -209,7 +216,7 @@ check('an answer is a success only where it says nothing else, in one way', () =
 });
 
 check("the guard's own lines are one message each, and its results are never a success", () => {
-  const told = { outcome: 'unknown', code: 'OUTCOME', text: 'It may\nor may not have happened.' };
+  const told = { document: { outcome: 'unknown', code: 'OUTCOME' }, text: 'It may\nor may not have happened.' };
   for (const era of ['session', 'stateless'] as const) {
     const line = Buffer.from(outcomeLine({ id: 'a', era }, told)).toString();
     assert.equal(line.indexOf('\n'), line.length - 1);
@@ -220,6 +227,26 @@ check("the guard's own lines are one message each, and its results are never a s
     );
     assert.deepEqual(message.result['_meta'], { 'holdfast/outcome': { outcome: 'unknown', code: 'OUTCOME' } });
   }
+  const said = { kind: 'result', isError: true, result: { content: [{ type: 'text', text: 'own words' }] } } as const;
+  const mixed = JSON.parse(
+    Buffer.from(
+      outcomeLine(
+        { id: 1, era: 'session' },
+        { ...told, said: { ...said, result: { content: [...said.result.content] } } },
+      ),
+    ).toString(),
+  ) as { result: { isError: boolean; content: { text: string }[] } };
+  assert.deepEqual(
+    [mixed.result.isError, mixed.result.content.map((one) => one.text)],
+    [true, ['own words', told.text]],
+  );
+  const failed = JSON.parse(
+    Buffer.from(
+      outcomeLine({ id: 1, era: 'session' }, { ...told, said: { kind: 'error', code: -32602, text: 'no' } }),
+    ).toString(),
+  ) as { error: { code: number; message: string } };
+  assert.equal(failed.error.code, -32602);
+  assert.ok(failed.error.message.includes(told.text));
   const error = JSON.parse(Buffer.from(errorLine(null, 'POLICY_DENIED', 'No.')).toString()) as Record<string, unknown>;
   assert.deepEqual([error['id'], (error['error'] as { code: number }).code], [null, -32600]);
 });

@@ -2,6 +2,13 @@ import type { ErrorCodeEntry } from './entry.ts';
 
 /** Codes of the guard: its policy, and messages that it will not let through. */
 export const guardErrorCodes = {
+  APPROVAL_PENDING: {
+    family: 'state',
+    http: 409,
+    exit: 3,
+    retryable: true,
+    resolve: 'Decide with `holdfast approvals approve` or `reject`, then call the tool again with the same arguments.',
+  },
   POLICY_INVALID: {
     family: 'validation',
     http: 400,

@@ -18,5 +18,12 @@ export const guardLimits = {
   policyTextCodePoints: { max: 1024, unit: 'code points', why: 'A path, a pointer or a reason in a policy.' },
   policyTargets: { max: 64, unit: 'items', why: 'What one call may name: a wider claim has unknown scope.' },
   policyHoldSeconds: { max: 604_800, unit: 'seconds', why: 'A call held for a week has nobody waiting for it.' },
-  policyTimeoutSeconds: { max: 3600, unit: 'seconds', why: 'Longer work belongs in the background of its server.' },
+  policyTimeoutSeconds: { max: 600, unit: 'seconds', why: 'The longest time-out of any tool.' },
+  guardCallsInFlight: { max: 256, unit: 'items', why: 'Calls of one host that wait for their answers at once.' },
+  guardHeldCalls: { max: 256, unit: 'items', why: 'Calls that wait for a person and may be asked for again.' },
+  guardStoredOutputBytes: {
+    max: 32 * 1024,
+    unit: 'bytes',
+    why: 'A longer answer goes to the host whole; the ledger keeps its digest.',
+  },
 } as const satisfies Record<string, Limit>;

@@ -45,6 +45,11 @@ const UNDESCRIBED: PolicyTool = Object.freeze({
   postconditions: [],
 });
 
+/** What a tool is, in the policy's words or for want of them. */
+export function describedTool(policy: Policy, name: string): PolicyTool {
+  return policy.tools.get(name) ?? UNDESCRIBED;
+}
+
 /** Seals the folders that a policy names. Throws `POLICY_INVALID` for one that cannot be sealed. */
 export function sealPolicy(policy: Policy, filesystem: Filesystem): SealedPolicy {
   const roots = [...policy.roots].map(([name, { path, scope }]) => {
@@ -65,7 +70,7 @@ export function sealPolicy(policy: Policy, filesystem: Filesystem): SealedPolicy
  */
 export function judgeCall(sealed: SealedPolicy, name: string, args: JsonValue): PolicyVerdict {
   const { policy } = sealed;
-  const tool = policy.tools.get(name) ?? UNDESCRIBED;
+  const tool = describedTool(policy, name);
   const considered = policy.rules
     .filter((rule) => rule.tools.some((pattern) => matches(pattern, name)))
     .map((rule) => consider(sealed, rule, { name, tool, args }));

@@ -13,7 +13,7 @@ import type { Approvers, Policy, PolicyCondition, PolicyRule, PolicyTarget, Poli
 import { type PolicyFile, policySchema } from './policy-schema.ts';
 
 /** Who decides where a policy names nobody. */
-const ANY_OPERATOR: Approvers = Object.freeze({ roles: ['operator'], subjects: [] });
+const ANY_APPROVER: Approvers = Object.freeze({ roles: ['approver'], subjects: [] });
 
 /**
  * Reads a policy file: strict JSON, no unknown keys, nothing impossible. Throws `POLICY_INVALID` with `details.at`, the
@@ -59,7 +59,7 @@ function policyOf(file: PolicyFile, digest: string): Policy {
     mode: file.mode,
     server: file.server,
     holdSeconds: file.hold_seconds,
-    approvers: file.approvers ?? ANY_OPERATOR,
+    approvers: file.approvers ?? ANY_APPROVER,
     roots: new Map(Object.entries(file.roots)),
     tools: new Map(Object.entries(file.tools).map(([name, tool]) => [name, toolOf(tool)])),
     rules: file.rules.map(ruleOf),

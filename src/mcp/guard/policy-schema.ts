@@ -89,7 +89,7 @@ export const policySchema = z.strictObject({
   name,
   revision: name,
   mode: z.enum(['enforce', 'shadow']).default('enforce'),
-  server: name,
+  server: z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,31}$/, '1 to 32 letters, digits, _ or -, a letter first'),
   hold_seconds: z.int().min(1).max(LIMITS.policyHoldSeconds).default(900),
   approvers: approvers.optional(),
   roots: z

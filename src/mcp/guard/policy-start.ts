@@ -101,7 +101,7 @@ export function startingPolicy(of: {
     mode: 'enforce',
     server: of.server,
     hold_seconds: 900,
-    approvers: { roles: ['operator'] },
+    approvers: { roles: ['approver'] },
     ...(rooted ? { roots: { files: { path: of.rootPath, scope: 'workspace' } } } : {}),
     tools: Object.fromEntries(tools),
     rules: reads.length === 0 ? [] : [{ id: 'reads', tools: reads, decision: 'allow' }],

@@ -35,6 +35,10 @@ export interface ToolCallMessage {
 export type HostMessage =
   | ToolCallMessage
   | { readonly kind: 'cancel'; readonly id: RpcId }
+  /** The greeting of a session: it tells whether the host can ask its user. */
+  | { readonly kind: 'initialize'; readonly elicits: boolean }
+  /** The host answers a request of the server's, or of the guard's own. */
+  | { readonly kind: 'reply'; readonly id: RpcId; readonly result: JsonObject | null }
   /** Everything else: passed on as it is. */
   | { readonly kind: 'pass' }
   /** Not passed on. `id` is where an error can be sent to. */

@@ -21,6 +21,7 @@ export const MCP_PROFILE: JsonProfile = {
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 const CALL = 'tools/call';
+const INITIALIZE = 'initialize';
 const CANCELLED = 'notifications/cancelled';
 
 /**
@@ -43,17 +44,27 @@ export function readHostLine(bytes: Uint8Array): HostMessage {
 
 /** A batch of the protocol of 2025-03-26 passes where it calls no tool. */
 function readBatch(batch: readonly JsonValue[]): HostMessage {
-  const plain = batch.every((one) => isJsonObject(one) && readMessage(one).kind === 'pass');
+  const plain = batch.every((one) => isJsonObject(one) && passes(readMessage(one)));
   return plain ? { kind: 'pass' } : refused('MCP_BATCH_REFUSED', null, 'Calls of tools are taken one at a time.');
 }
+
+const passes = ({ kind }: HostMessage): boolean => kind !== 'call' && kind !== 'refused';
 
 function readMessage(message: JsonObject): HostMessage {
   const id = idOf(message);
   const method = message['method'];
-  if (method === undefined) return { kind: 'pass' };
+  if (method === undefined)
+    return id === null ? { kind: 'pass' } : { kind: 'reply', id, result: objectAt(message, 'result') ?? null };
   if (typeof method !== 'string') return refused('MCP_MESSAGE_UNREADABLE', id, 'The method is a text.');
   if (method === CANCELLED) return readCancelled(message);
+  if (method === INITIALIZE) return { kind: 'initialize', elicits: elicits(objectAt(message, 'params')) };
   return method === CALL ? readCall(message, id) : { kind: 'pass' };
+}
+
+/** A host that declares elicitation and names no modes means forms. */
+function elicits(params: JsonObject | undefined): boolean {
+  const elicitation = objectAt(objectAt(params, 'capabilities'), 'elicitation');
+  return elicitation !== undefined && (!Object.hasOwn(elicitation, 'url') || Object.hasOwn(elicitation, 'form'));
 }
 
 function readCancelled(message: JsonObject): HostMessage {

@@ -1,8 +1,9 @@
 import { canonicalJson, ERROR_TABLE, type ErrorCode, type JsonObject, type JsonValue } from '../../core/index.ts';
-import type { RpcId, ToolCallMessage } from './message.ts';
+import type { CallAnswer, RpcId, ToolCallMessage } from './message.ts';
 
 /** JSON-RPC's own code for a request that was not accepted. */
 const INVALID_REQUEST = -32600;
+const INTERNAL_ERROR = -32603;
 
 /** An error of the guard's own, as a line: the tool was not called. */
 export function errorLine(id: RpcId | null, code: ErrorCode, text: string): Uint8Array {
@@ -10,22 +11,52 @@ export function errorLine(id: RpcId | null, code: ErrorCode, text: string): Uint
   return line({ jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message: text, data } });
 }
 
+/** What a host is told of a call that it must not take for a success. */
+export interface ToldOutcome {
+  /** The document of the outcome, for programs. */
+  readonly document: JsonObject;
+  /** What a model reads. */
+  readonly text: string;
+  /** The server's own answer, where it gave one that is not the whole truth: it is kept beside the text. */
+  readonly said?: CallAnswer | undefined;
+}
+
 /**
  * A result of the guard's own in place of the server's: text that a model reads, marked as an error so that nothing
- * takes it for a success, with the outcome in words for programs.
+ * takes it for a success, with the outcome in words for programs. What the server said stands before it.
  */
-export function outcomeLine(
-  call: Pick<ToolCallMessage, 'id' | 'era'>,
-  told: { readonly outcome: string; readonly code?: string; readonly text: string },
-): Uint8Array {
-  const about = { outcome: told.outcome, ...(told.code === undefined ? {} : { code: told.code }) };
+export function outcomeLine(call: Pick<ToolCallMessage, 'id' | 'era'>, told: ToldOutcome): Uint8Array {
+  const { said } = told;
+  if (said?.kind === 'error') {
+    const message = said.text === '' ? told.text : `${said.text} (${told.text})`;
+    const error = { code: said.code ?? INTERNAL_ERROR, message, data: { outcome: told.document } };
+    return line({ jsonrpc: '2.0', id: call.id, error });
+  }
+  const content = said?.kind === 'result' && Array.isArray(said.result['content']) ? said.result['content'] : [];
   const result: JsonObject = {
-    content: [{ type: 'text', text: told.text }],
+    content: [...content, { type: 'text', text: told.text }],
     isError: true,
-    _meta: { 'holdfast/outcome': about },
+    _meta: { 'holdfast/outcome': told.document },
     ...(call.era === 'stateless' ? { resultType: 'complete' } : {}),
   };
   return line({ jsonrpc: '2.0', id: call.id, result });
+}
+
+/** A result of the guard's own that reports what is known to have happened, where the server's line is gone. */
+export function doneLine(call: Pick<ToolCallMessage, 'id' | 'era'>, text: string, document: JsonObject): Uint8Array {
+  const result: JsonObject = {
+    content: [{ type: 'text', text }],
+    _meta: { 'holdfast/outcome': document },
+    ...(call.era === 'stateless' ? { resultType: 'complete' } : {}),
+  };
+  return line({ jsonrpc: '2.0', id: call.id, result });
+}
+
+/** The guard's question to the host's user whether a call may go on. */
+export function elicitationLine(id: string, message: string): Uint8Array {
+  const approve = { type: 'boolean', title: 'Let this call run', default: false };
+  const requestedSchema = { type: 'object', properties: { approve }, required: ['approve'] };
+  return line({ jsonrpc: '2.0', id, method: 'elicitation/create', params: { message, requestedSchema } });
 }
 
 /** The call's message with other arguments, everything else kept: how an approver's edit is sent on. */

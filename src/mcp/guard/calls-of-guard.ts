@@ -1,0 +1,245 @@
+import { type Approvals, rulesFor } from '../../approvals/index.ts';
+import {
+  type CallAuthority,
+  type CallOutcome,
+  type CallPlace,
+  type CallsContext,
+  type CallStanding,
+  type Checked,
+  executeCall,
+  type Executed,
+  judge,
+  type PreparedCall,
+  prepareCall,
+  type ProposedCall,
+  propose,
+  type Reply,
+  resultEvent,
+} from '../../calls/index.ts';
+import { canonicalJson, displayText, JSON_PROFILES, type JsonObject, readCanonicalJson } from '../../core/index.ts';
+import type { Filesystem } from '../../effects/index.ts';
+import { appendEvent } from '../../sessions/index.ts';
+import { editedLine } from '../wire/write-line.ts';
+import { guardPolicies, GuardNames } from './guard-policy.ts';
+import { guardTool } from './guard-tool.ts';
+import type { Deliveries, GuardedCall } from './guarded-call.ts';
+import { awaitDecision, decideHeld, elicitedDecision, type HeldCall, HeldCalls } from './held-calls.ts';
+import type { HostQuestions } from './host-questions.ts';
+import type { SealedPolicy } from './policy-conditions.ts';
+import { judgeCall } from './policy-decision.ts';
+
+export interface CallsOfGuardOptions {
+  readonly calls: CallsContext;
+  readonly approvals: Approvals;
+  readonly filesystem: Filesystem;
+  readonly place: CallPlace;
+  readonly sealed: SealedPolicy;
+  readonly deliveries: Deliveries;
+  readonly questions: HostQuestions;
+  readonly tell: (line: string) => void;
+  readonly waitMs: number;
+}
+
+/** A call that was proposed and is written down. */
+interface Standing {
+  readonly groupId: string;
+  readonly standing: CallStanding;
+}
+
+/** Takes the calls of one host the way of one call: judged, written down, passed on, written down again. */
+export class CallsOfGuard {
+  readonly #options: CallsOfGuardOptions;
+  readonly #calls: CallsContext;
+  readonly #names: GuardNames;
+  readonly #held = new HeldCalls();
+  /** Calls by the id under which they are kept, so that a tool's `execute` finds what to pass on. */
+  readonly #byCallId = new Map<string, GuardedCall>();
+  /** Writes that nobody waits for: what a read came to. */
+  readonly #later = new Set<Promise<void>>();
+
+  constructor(options: CallsOfGuardOptions) {
+    const { sealed, calls } = options;
+    this.#options = options;
+    this.#names = new GuardNames(sealed.policy.server);
+    this.#calls = {
+      ...calls,
+      policies: guardPolicies(sealed, this.#names),
+      approvalExpiresMs: sealed.policy.holdSeconds * 1000,
+    };
+  }
+
+  /** Carries a call out as far as it goes now. Null where the host has been told, or asked for nothing any more. */
+  async carryOut(call: GuardedCall): Promise<CallOutcome | null> {
+    const key = this.#held.keyOf(call);
+    const held = this.#held.take(key);
+    if (held) return this.#goOn(call, held);
+    const proposal = this.#proposalOf(call);
+    const terms = { allowed: new Set([proposal.toolName]) };
+    const checked = await prepareCall(this.#calls, this.#options.place.principal, proposal, terms);
+    const free = checked.kind === 'prepared' ? await this.#passingRead(checked.call) : null;
+    if (checked.kind === 'prepared' && free) return this.#read(call, proposal, checked.call, free);
+    const { groupId, standing } = await this.#propose(call, proposal, checked);
+    if (standing.state !== 'waiting') return this.#stand(call, groupId, standing);
+    const { request } = standing;
+    const now: HeldCall = { key, groupId, call: standing.call, requestId: request.action.requestId };
+    this.#held.hold(now);
+    const how = `holdfast approvals approve ${now.requestId}`;
+    this.#options.tell(
+      `held: ${displayText(call.message.name)}: ${displayText(request.action.reason)}; to decide: ${how}`,
+    );
+    return this.#goOn(call, now);
+  }
+
+  /** Settles when everything that was left for later is written, or has failed. */
+  async written(): Promise<void> {
+    await Promise.allSettled([...this.#later]);
+  }
+
+  #proposalOf(call: GuardedCall): ProposedCall {
+    const { name, arguments: args } = call.message;
+    const toolName = this.#names.kept(name);
+    if (!this.#calls.tools.current(toolName)) {
+      const tool = guardTool(this.#options.sealed, name, (context) => {
+        const one = this.#byCallId.get(context.callId);
+        if (!one) throw new Error('a call that the guard does not know');
+        return this.#options.deliveries.deliver(one, context);
+      });
+      this.#calls.tools.register(tool);
+    }
+    return { callId: this.#calls.sessions.ids.next(), toolName, argumentsText: canonicalJson(args) };
+  }
+
+  /** The authority of a read that nothing holds; null for everything that has to be written down first. */
+  async #passingRead(call: PreparedCall): Promise<CallAuthority | null> {
+    if (call.tool.effect !== 'read') return null;
+    const { place } = this.#options;
+    const rules = await this.#calls.store.read('guard.rules', (tx) => rulesFor(tx, place.principal, place));
+    const verdict = judge(this.#calls, place, call, rules, {});
+    return verdict.decision === 'allow' && !verdict.shadow ? { by: 'policy', approver: verdict.approver } : null;
+  }
+
+  /** A read changes nothing: it is passed on at once, and written down when its host has its answer. */
+  async #read(
+    call: GuardedCall,
+    proposal: ProposedCall,
+    prepared: PreparedCall,
+    authority: CallAuthority,
+  ): Promise<CallOutcome> {
+    const { outcome } = await this.#execute(call, { groupId: this.#calls.sessions.ids.next(), prepared, authority });
+    this.#writeLater(async () => {
+      const { groupId } = await this.#propose(call, proposal, { kind: 'prepared', call: prepared });
+      await this.#record(groupId, prepared, outcome);
+    });
+    return outcome;
+  }
+
+  async #propose(call: GuardedCall, proposal: ProposedCall, checked: Checked): Promise<Standing> {
+    const { sealed, place } = this.#options;
+    const { approvers } = judgeCall(sealed, call.message.name, call.message.arguments);
+    const { roles, subjects } = approvers ?? sealed.policy.approvers;
+    const context = { ...this.#calls, approver: { roles, subjects, requesterMayDecide: true } };
+    const reply: Reply = { kind: 'native_tools', text: null, provider: 'mcp', calls: [{ proposal, checked }] };
+    const proposed = await context.store.write('guard.propose', (tx) => propose(tx, context, place, reply, {}));
+    const standing = proposed.standings[0];
+    if (!standing) throw new Error('one call has one standing');
+    return { groupId: proposed.groupId, standing };
+  }
+
+  /** Waits for the decision on a held call, asking the host's user where it can be asked. */
+  async #goOn(call: GuardedCall, held: HeldCall): Promise<CallOutcome | null> {
+    const asking = new AbortController();
+    const signal = AbortSignal.any([asking.signal, call.cancel.signal]);
+    void this.#ask(call, held, signal).catch((error: unknown) => this.#options.tell(`asking failed: ${String(error)}`));
+    let ended = false;
+    try {
+      const until = { waitMs: this.#options.waitMs, signal: call.cancel.signal };
+      const standing = await awaitDecision(this.#calls, this.#options.place, held, until);
+      asking.abort();
+      if (standing === null || standing.state === 'waiting') return stillHeld(held);
+      ended = true;
+      return await this.#stand(call, held.groupId, standing);
+    } finally {
+      asking.abort();
+      this.#held.leave(held.key, ended);
+    }
+  }
+
+  async #ask(call: GuardedCall, held: HeldCall, signal: AbortSignal): Promise<void> {
+    const { approvals, place, questions } = this.#options;
+    const { action } = await approvals.show(place.principal, held.requestId).then((shown) => ({ action: shown }));
+    const what = displayText(canonicalJson(call.message.arguments)).slice(0, 2000);
+    const message = `Let ${displayText(call.message.name)} run with these arguments? ${what} (request ${action.requestId})`;
+    const decision = elicitedDecision(await questions.ask(message, signal));
+    if (decision !== null && !signal.aborted) await decideHeld(approvals, place, held, decision);
+  }
+
+  async #stand(call: GuardedCall, groupId: string, standing: CallStanding): Promise<CallOutcome | null> {
+    switch (standing.state) {
+      case 'waiting':
+        return null;
+      case 'ended':
+        return standing.outcome;
+      case 'ready': {
+        this.#takeEdits(call, standing.call);
+        const { call: prepared, authority } = standing;
+        const { outcome, recorded } = await this.#execute(call, { groupId, prepared, authority });
+        if (!recorded) await this.#record(groupId, prepared, outcome);
+        return outcome;
+      }
+    }
+  }
+
+  /** What an approver changed is what is passed on. */
+  #takeEdits(call: GuardedCall, prepared: PreparedCall): void {
+    if (prepared.argumentsText === canonicalJson(call.message.arguments)) return;
+    const edited = readCanonicalJson(prepared.argumentsText, JSON_PROFILES.operations) as JsonObject;
+    call.line = editedLine(call.message, edited);
+  }
+
+  async #execute(
+    call: GuardedCall,
+    of: { readonly groupId: string; readonly prepared: PreparedCall; readonly authority: CallAuthority },
+  ): Promise<Executed> {
+    const { place, filesystem } = this.#options;
+    const { groupId, prepared, authority } = of;
+    this.#byCallId.set(prepared.callId, call);
+    try {
+      const ready = { place, groupId, call: prepared, authority, filesystem, signal: call.cancel.signal };
+      return await executeCall(this.#calls, ready);
+    } finally {
+      this.#byCallId.delete(prepared.callId);
+    }
+  }
+
+  async #record(groupId: string, call: PreparedCall, outcome: CallOutcome): Promise<void> {
+    const { place } = this.#options;
+    const of = {
+      groupId,
+      runId: place.runId,
+      callId: call.callId,
+      sideEffectClass: call.tool.effect,
+      resourceKeys: call.resourceKeys,
+      statusRef: null,
+    };
+    await this.#calls.store.write('guard.result', (tx) =>
+      appendEvent(tx, this.#calls.sessions, place.principal, resultEvent(of, outcome)),
+    );
+  }
+
+  #writeLater(work: () => Promise<void>): void {
+    const done = work().catch((error: unknown) => {
+      this.#options.tell(`what a read came to could not be written down: ${String(error)}`);
+    });
+    this.#later.add(done);
+    void done.finally(() => this.#later.delete(done));
+  }
+}
+
+function stillHeld(held: HeldCall): CallOutcome {
+  return {
+    state: 'not_started',
+    code: 'APPROVAL_PENDING',
+    reason: `It waits for a person: holdfast approvals approve ${held.requestId}. Call it again with the same arguments once that is done.`,
+    resolve: `holdfast approvals approve ${held.requestId}`,
+  };
+}

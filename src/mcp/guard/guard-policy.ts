@@ -1,0 +1,46 @@
+import type { Policy as HostPolicy, PolicySet } from '../../approvals/index.ts';
+import { LIMITS } from '../../core/index.ts';
+import { localToolName } from '../tool-names.ts';
+import type { SealedPolicy } from './policy-conditions.ts';
+import { judgeCall } from './policy-decision.ts';
+
+/** The names of guarded tools as the host says them, by the names under which calls are kept. */
+export class GuardNames {
+  readonly #server: string;
+  readonly #hostNames = new Map<string, string>();
+
+  constructor(server: string) {
+    this.#server = server;
+  }
+
+  /** The name under which calls of this tool are kept. */
+  kept(hostName: string): string {
+    const name = localToolName(this.#server, hostName);
+    this.#hostNames.set(name, hostName);
+    return name;
+  }
+
+  hostName(kept: string): string | undefined {
+    return this.#hostNames.get(kept);
+  }
+}
+
+/**
+ * The policy file as one of the host's policies. Its revision changes with every byte that counts, so that what was
+ * approved under another file is asked again.
+ */
+export function guardPolicies(sealed: SealedPolicy, names: GuardNames): PolicySet {
+  const { policy } = sealed;
+  const decide: HostPolicy['decide'] = (call) => {
+    const hostName = names.hostName(call.tool);
+    if (hostName === undefined) return null;
+    const verdict = judgeCall(sealed, hostName, call.arguments);
+    const told = verdict.reason.slice(0, LIMITS.approvalTextCodePoints).toWellFormed();
+    if (verdict.decision !== 'deny') return { decision: verdict.decision, reason: told };
+    // In shadow mode nothing is refused: that it would have been is reported like a call that would have been held.
+    if (policy.mode === 'shadow') return { decision: 'ask', reason: `It would have been refused: ${told}` };
+    return { decision: 'deny', reason: verdict.code === null ? told : `${told} (${verdict.code})` };
+  };
+  const revision = `${policy.revision.slice(0, 40)}.${policy.digest.slice(0, 16)}`;
+  return { policies: [{ name: policy.name.slice(0, 64), revision, decide }], mode: policy.mode };
+}

@@ -1,0 +1,97 @@
+import {
+  canonicalJson,
+  isJsonObject,
+  JSON_PROFILES,
+  type JsonValue,
+  LIMITS,
+  readStrictJson,
+  sha256Hex,
+} from '../../core/index.ts';
+import { NotDone, type Tool, tool, type ToolCallContext, type ToolRevisions } from '../../tools/index.ts';
+import { localToolName } from '../tool-names.ts';
+import type { SealedPolicy } from './policy-conditions.ts';
+import { describedTool } from './policy-decision.ts';
+import { mapCall } from './policy-mapping.ts';
+import type { PolicyTool } from './policy-model.ts';
+
+/** How a call reaches the server; given by the guard. Throws what a tool's `execute` may throw. */
+export type Deliver = (call: ToolCallContext) => Promise<JsonValue>;
+
+/** The guard checks no schema of the server's: the server does. What it holds to is that arguments are an object. */
+const ANY_OBJECT = Object.freeze({ type: 'object' });
+const DEFAULT_TIMEOUT_SECONDS = 120;
+const VERSION = 'guard-v1';
+
+/** One tool of a guarded server, as its policy describes it. */
+export function guardTool(sealed: SealedPolicy, name: string, deliver: Deliver): Tool {
+  const described = describedTool(sealed.policy, name);
+  const mapped = (input: unknown) => mapCall(sealed, name, described, input as JsonValue);
+  return tool({
+    name: localToolName(sealed.policy.server, name),
+    description: '',
+    inputSchema: ANY_OBJECT,
+    effect: described.effect,
+    editable: described.editable,
+    secretFields: described.secretFields,
+    onError: described.onError,
+    timeoutMs: (described.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
+    producer: sealed.policy.server,
+    parallel: true,
+    revisions: revisionsOf(described),
+    // What is refused for what it names is refused by the policy, which is asked before anything starts.
+    resources: (input) => {
+      const mapping = mapped(input);
+      return mapping.kind === 'mapped' ? mapping.resources : 'anything';
+    },
+    postconditions: (input) => {
+      const mapping = mapped(input);
+      return mapping.kind === 'mapped' ? mapping.postconditions : [];
+    },
+    execute: (_input, call) => deliver(call),
+  });
+}
+
+function revisionsOf(described: PolicyTool): ToolRevisions {
+  return {
+    inputSchema: VERSION,
+    outputSchema: VERSION,
+    effect: described.effect,
+    handler: VERSION,
+    producer: VERSION,
+    policy: `${VERSION}-${described.onError}`,
+  };
+}
+
+/**
+ * The tool of a guarded server as a process without the guard needs it, to judge or settle what was stored under these
+ * revisions; null for revisions that no guard made. It can be executed by nobody.
+ */
+export function settledGuardTool(name: string, revisions: ToolRevisions): Tool | null {
+  const { handler, effect, policy } = revisions;
+  if (handler !== VERSION || (effect !== 'read' && effect !== 'idempotent' && effect !== 'once')) return null;
+  return tool({
+    name,
+    description: '',
+    inputSchema: ANY_OBJECT,
+    effect,
+    onError: policy === `${VERSION}-not_done` ? 'not_done' : 'unknown',
+    revisions,
+    execute: () => {
+      throw new NotDone('Only the guard in front of its server can call this tool.');
+    },
+  });
+}
+
+/** What the ledger keeps of an answer: all of it where it is small, else its digest and size. */
+export function keptOutput(result: JsonValue, described: PolicyTool): JsonValue {
+  const text = canonicalJson(result);
+  const bytes = Buffer.byteLength(text);
+  const digest = { result_sha256: sha256Hex(text), result_bytes: bytes };
+  if (bytes > LIMITS.guardStoredOutputBytes || described.secretFields.length > 0) return digest;
+  try {
+    const kept = readStrictJson(text, { ...JSON_PROFILES.operations, depth: 24 });
+    return isJsonObject(kept) ? { result: kept } : digest;
+  } catch {
+    return digest;
+  }
+}

@@ -1,0 +1,141 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Approvals, latestRequest, type PermissionRequest } from '../../approvals/index.ts';
+import {
+  type CallPlace,
+  type CallsContext,
+  type CallStanding,
+  type PreparedCall,
+  rejudge,
+  standNow,
+} from '../../calls/index.ts';
+import { digestJson, HoldfastError, type JsonObject, LIMITS } from '../../core/index.ts';
+import type { GuardedCall } from './guarded-call.ts';
+
+/** A call that waits for a person, so that asking for it again goes on where it was. */
+export interface HeldCall {
+  readonly key: string;
+  readonly groupId: string;
+  readonly call: PreparedCall;
+  readonly requestId: string;
+}
+
+/** How often a decision that another process may have written is looked for. */
+const LOOK_MS = 150;
+
+/** The held calls of one guard, by tool and arguments. */
+export class HeldCalls {
+  readonly #held = new Map<string, HeldCall>();
+  /** Keys that somebody waits for right now: a second call of the same waits for nothing. */
+  readonly #busy = new Set<string>();
+
+  keyOf(call: GuardedCall): string {
+    return digestJson([call.message.name, call.message.arguments]);
+  }
+
+  /** The call that this one asks for again, if nobody else waits for it. */
+  take(key: string): HeldCall | undefined {
+    const held = this.#held.get(key);
+    if (!held || this.#busy.has(key)) return undefined;
+    this.#busy.add(key);
+    return held;
+  }
+
+  /** Beyond the bound the oldest is forgotten; its request stays, and a repeated call asks anew. */
+  hold(held: HeldCall): void {
+    const [oldest] = this.#held.size >= LIMITS.guardHeldCalls ? this.#held.keys() : [];
+    if (oldest !== undefined) this.#held.delete(oldest);
+    this.#held.set(held.key, held);
+    this.#busy.add(held.key);
+  }
+
+  /** Nobody waits for it any more; `ended`: it will not be asked for again. */
+  leave(key: string, ended: boolean): void {
+    this.#busy.delete(key);
+    if (ended) this.#held.delete(key);
+  }
+}
+
+/**
+ * Waits until a person has decided, the host cancels, or the time is over; answers where the call then stands, null
+ * while it still waits. A request whose own time is over has ended.
+ */
+export async function awaitDecision(
+  calls: CallsContext,
+  place: CallPlace,
+  held: HeldCall,
+  until: { readonly waitMs: number; readonly signal: AbortSignal },
+): Promise<CallStanding | null> {
+  for (let waited = 0; ; waited += LOOK_MS) {
+    const request = await requestOf(calls, place, held);
+    const expired = request?.action.expiresAt != null && request.action.expiresAt <= calls.clock.nowMs();
+    if (request?.status.state !== 'pending' || expired) return standingNow(calls, place, held, expired);
+    if (waited >= until.waitMs || until.signal.aborted) return null;
+    await pause(LOOK_MS, undefined, { signal: until.signal }).catch(() => undefined);
+  }
+}
+
+function requestOf(calls: CallsContext, place: CallPlace, held: HeldCall): Promise<PermissionRequest | null> {
+  return calls.store.read('guard.decision', (tx) => latestRequest(tx, place.principal, held.groupId, held.call.callId));
+}
+
+async function standingNow(
+  calls: CallsContext,
+  place: CallPlace,
+  held: HeldCall,
+  expired: boolean,
+): Promise<CallStanding> {
+  const { callId, tool, argumentsText } = held.call;
+  if (expired) {
+    const resolve = 'Call the tool again to ask anew.';
+    const outcome = {
+      state: 'not_started',
+      code: 'APPROVAL_EXPIRED',
+      reason: 'Nobody decided in time.',
+      resolve,
+    } as const;
+    return { state: 'ended', callId, toolName: tool.name, outcome };
+  }
+  const stored = {
+    callId,
+    toolName: tool.name,
+    argumentsText,
+    proposedText: argumentsText,
+    pageUrl: null,
+    sideEffectClass: tool.effect,
+    resourceKeys: held.call.resourceKeys,
+    statusRef: null,
+    outcome: null,
+  };
+  const terms = { allowed: new Set([tool.name]) };
+  const unstarted = await rejudge(calls, place, held.groupId, stored, terms);
+  if ('state' in unstarted) return unstarted;
+  return calls.store.write('guard.stand', (tx) =>
+    standNow(tx, calls, { place, groupId: held.groupId }, unstarted, terms),
+  );
+}
+
+/** What the host's user answered to the guard's question; null where there is no clear answer. */
+export function elicitedDecision(result: JsonObject | null): 'approve' | 'reject' | null {
+  const content = result?.['content'];
+  const approve = typeof content === 'object' && content !== null && 'approve' in content ? content['approve'] : null;
+  if (result?.['action'] === 'decline') return 'reject';
+  if (result?.['action'] !== 'accept') return null;
+  return approve === true ? 'approve' : 'reject';
+}
+
+/** Writes a decision that came through the host. False where this principal may not decide it, or it is decided. */
+export async function decideHeld(
+  approvals: Approvals,
+  place: CallPlace,
+  held: HeldCall,
+  decision: 'approve' | 'reject',
+): Promise<boolean> {
+  try {
+    const { requestId, digest } = await approvals.show(place.principal, held.requestId);
+    await approvals.decide(place.principal, [{ requestId, digest, decision, message: 'through the MCP host' }]);
+    return true;
+  } catch (error) {
+    if (error instanceof HoldfastError && error.family !== 'storage') return false;
+    throw error;
+  }
+}
