@@ -1,7 +1,15 @@
-import { Approvals, type ApproverRule, checkPolicies, type EditVerdict, type PolicySet } from '../approvals/index.ts';
+import {
+  Approvals,
+  type ApproverRule,
+  checkPolicies,
+  type EditVerdict,
+  type PolicySet,
+  type RequestedAction,
+} from '../approvals/index.ts';
 import { type CallsContext, callScopeText, HOLDFAST_PROFILE, operationTools } from '../calls/index.ts';
 import { canonicalJson, type Clock, createIds, type JsonObject, noFaults } from '../core/index.ts';
 import { type Filesystem, openFilesystem } from '../effects/index.ts';
+import { guardedToolOf, settledGuardTool } from '../mcp/index.ts';
 import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
 import { Runs } from '../runs/index.ts';
 import type { Principal, SessionContext } from '../sessions/index.ts';
@@ -88,7 +96,7 @@ async function assemble(
     await heartbeat.stop();
     await store.close();
   };
-  const approvals = new Approvals(store, sessions, (action, edited) => validateEdit(tools, action.tool, edited));
+  const approvals = new Approvals(store, sessions, (action, edited) => validateEdit(tools, action, edited));
   return { store, principal, projectId, tools, approvals, operations, calls, runs, filesystem, reconciled, close };
 }
 
@@ -102,7 +110,7 @@ async function ensurePlace(store: Store, clock: Clock, principal: Principal, pro
 }
 
 function registryOf({ tools = [], retiredTools = [] }: HoldfastOptions): ToolRegistry {
-  const registry = new ToolRegistry();
+  const registry = new ToolRegistry(settledGuardTool);
   for (const tool of tools) registry.register(tool);
   for (const tool of retiredTools) registry.registerRetired(tool);
   return registry;
@@ -123,8 +131,9 @@ function operationsOf(store: Store, tools: ToolRegistry): Operations {
 }
 
 /** Edited arguments must fit the tool as any arguments do; what they touch is worked out anew. */
-async function validateEdit(tools: ToolRegistry, name: string, given: JsonObject): Promise<EditVerdict> {
-  const tool = tools.current(name);
+async function validateEdit(tools: ToolRegistry, action: RequestedAction, given: JsonObject): Promise<EditVerdict> {
+  const { tool: name, toolRevision, sideEffectClass } = action;
+  const tool = tools.current(name) ?? guardedToolOf(name, { effect: sideEffectClass, policy: toolRevision });
   if (!tool) return { ok: false, issues: [{ path: '', message: `the tool ${name} is not known here` }] };
   const accepted = await acceptArguments(tool, canonicalJson(given));
   if (!accepted.ok) return { ok: false, issues: accepted.issues };

@@ -26,5 +26,5 @@ export type {
   PolicyTool,
 } from './guard/policy-model.ts';
 export { POLICY_PRESETS, startingPolicy, type ToolHints } from './guard/policy-start.ts';
-export { settledGuardTool } from './guard/guard-tool.ts';
+export { guardedToolOf, settledGuardTool } from './guard/guard-tool.ts';
 export { type GuardedServer, guardStdio, type HostStreams, type StdioGuard } from './guard/stdio-guard.ts';

@@ -15,13 +15,22 @@ export function sameRevisions(a: ToolRevisions, b: ToolRevisions): boolean {
 export class ToolRegistry {
   readonly #current = new Map<string, Tool>();
   readonly #retired = new Map<string, Tool[]>();
+  readonly #remade: (name: string, revisions: ToolRevisions) => Tool | null;
+
+  /**
+   * `remade` gives a tool that is not registered and that its name and revisions alone can make anew, so that what was
+   * done under it can be judged in any process; it is asked by `revision` only.
+   */
+  constructor(remade: (name: string, revisions: ToolRevisions) => Tool | null = () => null) {
+    this.#remade = remade;
+  }
 
   /** Registers a tool under its name. The same tool again is no change; another one throws `TOOL_EXISTS`. */
   register(tool: Tool): void {
     checkMade(tool);
     const existing = this.#current.get(tool.name);
     if (existing === tool) return;
-    if (existing !== undefined || this.revision(tool.name, tool.revisions) !== undefined)
+    if (existing !== undefined || this.#registered(tool.name, tool.revisions) !== undefined)
       throw fail('TOOL_EXISTS', `A tool named ${tool.name} is registered already.`, { details: { tool: tool.name } });
     this.#admit();
     this.#current.set(tool.name, tool);
@@ -32,7 +41,7 @@ export class ToolRegistry {
     checkMade(tool);
     const kept = this.#retired.get(tool.name) ?? [];
     if (kept.includes(tool)) return;
-    if (this.revision(tool.name, tool.revisions) !== undefined)
+    if (this.#registered(tool.name, tool.revisions) !== undefined)
       throw fail('TOOL_EXISTS', `The tool ${tool.name} is registered with these revisions already.`, {
         details: { tool: tool.name },
       });
@@ -45,8 +54,12 @@ export class ToolRegistry {
     return this.#current.get(name);
   }
 
-  /** The tool of this name with exactly these revisions, current or retired. */
+  /** The tool of this name with exactly these revisions, current, retired or made anew. */
   revision(name: string, revisions: ToolRevisions): Tool | undefined {
+    return this.#registered(name, revisions) ?? this.#remade(name, revisions) ?? undefined;
+  }
+
+  #registered(name: string, revisions: ToolRevisions): Tool | undefined {
     const current = this.#current.get(name);
     if (current !== undefined && sameRevisions(current.revisions, revisions)) return current;
     return this.#retired.get(name)?.find((tool) => sameRevisions(tool.revisions, revisions));

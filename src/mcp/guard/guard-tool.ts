@@ -82,6 +82,18 @@ export function settledGuardTool(name: string, revisions: ToolRevisions): Tool |
   });
 }
 
+/** As above, known by what a permission request keeps of a tool; null for a request that no guard made. */
+export function guardedToolOf(name: string, of: { readonly effect: string; readonly policy: string }): Tool | null {
+  if (!of.policy.startsWith(`${VERSION}-`)) return null;
+  return settledGuardTool(name, {
+    ...of,
+    inputSchema: VERSION,
+    outputSchema: VERSION,
+    handler: VERSION,
+    producer: VERSION,
+  });
+}
+
 /** What the ledger keeps of an answer: all of it where it is small, else its digest and size. */
 export function keptOutput(result: JsonValue, described: PolicyTool): JsonValue {
   const text = canonicalJson(result);

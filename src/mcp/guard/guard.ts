@@ -92,10 +92,17 @@ export class Guard {
     await this.#settled();
   }
 
-  /** The host has gone: nothing more is started; what is under way keeps the server's time to answer. */
+  /**
+   * The host has gone: nothing more is started. What is under way is waited for a little, so that its outcome can be
+   * written down; after that it is unknown.
+   */
   async hostEnded(): Promise<void> {
     for (const call of this.#inFlight.values()) if (!call.sent) call.cancel.abort();
+    const giveUp = setTimeout(() => {
+      for (const call of this.#inFlight.values()) call.cancel.abort();
+    }, LIMITS.guardGraceMs);
     await this.#settled();
+    clearTimeout(giveUp);
   }
 
   async #settled(): Promise<void> {

@@ -1,0 +1,225 @@
+import type { Holdfast } from '../../src/app/index.ts';
+import { settleByPerson } from '../../src/calls/index.ts';
+import { Principal } from '../../src/operations/index.ts';
+import { assert, check } from '../support/index.ts';
+import { elsewhere, guardWorld, type Message, OPEN_POLICY } from './guard-world.ts';
+
+type Result = {
+  readonly isError?: boolean;
+  readonly content: readonly { readonly text: string }[];
+  readonly _meta?: {
+    readonly 'holdfast/outcome': { readonly outcome: string; readonly code: string; readonly status_ref: string };
+  };
+};
+const resultOf = (message: Message): Result => message['result'] as Result;
+const outcomeOf = (message: Message) => resultOf(message)._meta?.['holdfast/outcome'];
+
+const operations = (dataDir: string) =>
+  elsewhere(dataDir, async ({ runtime }) => {
+    const { tenant, subject } = runtime.principal;
+    const options = { limit: 50, now: Math.floor(Date.now() / 1000) };
+    return (await runtime.operations.list(new Principal(tenant, subject), options)).operations;
+  });
+
+check('what is no call passes in both directions, byte for byte', async (t) => {
+  const world = await guardWorld(t);
+  const odd = '{"jsonrpc": "2.0",  "id": 1.0, "method": "ping", "params": {"n": 12345678901234567890, "é": "\\u00e9"}}';
+  world.send(`${odd}\n`);
+  assert.deepEqual((await world.next())['params'], { line: odd });
+  world.send({ method: 'world/noise' });
+  assert.equal(await world.line(), 'this is no message\r\n');
+  assert.equal(await world.end(), 0);
+});
+
+check('a read passes at once, and its answer byte for byte', async (t) => {
+  const world = await guardWorld(t);
+  world.send('{"jsonrpc":"2.0","id":"a","method":"tools\\/call","params":{"name":"read"}}\n');
+  assert.equal(
+    await world.line(),
+    '{"jsonrpc": "2.0",  "id": "a", "result": {"content": [], "n": 1.0, "x": 9007199254740993}}\n',
+  );
+  const failed = await world.call('read_fails');
+  assert.deepEqual(resultOf(failed), { content: [{ type: 'text', text: 'cannot read' }], isError: true });
+  await world.end();
+  const views = await elsewhere(world.dataDir, async ({ runtime }) =>
+    runtime.runs.list(runtime.principal, { limit: 5 }),
+  );
+  assert.deepEqual(
+    views.items.map((run) => [run.agent, run.state.status]),
+    [['guard:world', 'completed']],
+  );
+});
+
+check('a write is carried out once and its answer passes byte for byte', async (t) => {
+  const world = await guardWorld(t);
+  world.send({ id: 5, method: 'tools/call', params: { name: 'write', arguments: { a: 1 } } });
+  assert.equal(
+    await world.line(),
+    '{"jsonrpc": "2.0", "result": {"content": [{"type": "text", "text": "written \\u00e9"}], "n": 1.0}, "id": 5}\n',
+  );
+  assert.deepEqual(world.effects(), [{ a: 1 }]);
+  const large = await world.call('large', { a: 2 });
+  assert.equal(resultOf(large).content[0]?.text.length, 300_000);
+});
+
+check('a denied call and one that is not readable reach no server', async (t) => {
+  const world = await guardWorld(t);
+  const denied = await world.call('forbidden');
+  assert.equal(resultOf(denied).isError, true);
+  assert.equal(outcomeOf(denied)?.code, 'POLICY_DENIED');
+  assert.match(resultOf(denied).content[0]?.text ?? '', /^NOT STARTED .*nobody may/);
+  world.send('{"jsonrpc":"2.0","id":3,"method":"ping","method":"tools/call","params":{"name":"write"}}\n');
+  assert.equal(((await world.next())['error'] as { data: { code: string } }).data.code, 'MCP_MESSAGE_UNREADABLE');
+  assert.deepEqual(world.effects(), []);
+});
+
+check('a server that dies in a call leaves it unknown, in words that are no success', async (t) => {
+  const world = await guardWorld(t);
+  const message = await world.call('dies', { a: 1 });
+  assert.equal(resultOf(message).isError, true);
+  assert.equal(outcomeOf(message)?.outcome, 'unknown');
+  assert.match(resultOf(message).content[0]?.text ?? '', /^OUTCOME UNKNOWN/);
+  assert.equal(await world.ended, 7);
+  assert.equal(world.effects().length, 1);
+});
+
+check(
+  'no answer in time, an answer in two ways, an error of a writing tool: unknown, what was said kept beside it',
+  async (t) => {
+    const world = await guardWorld(t);
+    for (const [name, said] of [
+      ['hangs', undefined],
+      ['doubled', undefined],
+    ] as const) {
+      const message = await world.call(name, { name });
+      assert.equal(outcomeOf(message)?.outcome, 'unknown', name);
+      assert.equal(resultOf(message).isError, true);
+      assert.equal(said, undefined);
+    }
+    const refused = (await world.call('refuses'))['error'] as { code: number; message: string };
+    assert.equal(refused.code, -32602);
+    assert.match(refused.message, /bad arguments \(OUTCOME UNKNOWN/);
+  },
+);
+
+check('where the policy promises that an error means not done, it is told as the server told it', async (t) => {
+  const world = await guardWorld(t);
+  const message = await world.call('write_fails', { a: 1 });
+  assert.deepEqual(resultOf(message), { content: [{ type: 'text', text: 'it broke half way' }], isError: true });
+  const strict = await guardWorld(t, { policy: { ...OPEN_POLICY, tools: {} } });
+  const unknown = await strict.call('write_fails', { a: 1 });
+  assert.equal(outcomeOf(unknown)?.outcome, 'unknown');
+  assert.deepEqual(
+    resultOf(unknown).content.map((one) => one.text.slice(0, 15)),
+    ['it broke half w', 'OUTCOME UNKNOWN'],
+  );
+});
+
+check('the same call again while the first is unknown is refused, and names what settles it', async (t) => {
+  const world = await guardWorld(t);
+  await world.call('hangs', { a: 1 }, 1);
+  const again = await world.call('hangs', { a: 1 }, 2);
+  assert.equal(outcomeOf(again)?.code, 'UNRESOLVED_TWIN');
+  assert.equal(world.effects().length, 1);
+});
+
+check('a held call waits, is told so, and goes on where it was once a person has decided elsewhere', async (t) => {
+  const policy = { ...OPEN_POLICY, rules: [] };
+  const world = await guardWorld(t, { policy });
+  const waiting = await world.call('write', { a: 1 }, 1);
+  assert.equal(outcomeOf(waiting)?.code, 'APPROVAL_PENDING');
+  assert.match(world.errors(), /held: write: .*holdfast approvals approve [0-9a-f]{32}/);
+  await elsewhere(world.dataDir, async ({ runtime }) => {
+    const { items } = await runtime.approvals.pending(runtime.principal);
+    assert.equal(items.length, 1, 'one request, however often it is asked for');
+    for (const { requestId, digest } of items)
+      await runtime.approvals.decide(runtime.principal, [{ requestId, digest, decision: 'approve' }]);
+  });
+  assert.match(JSON.stringify(await world.call('write', { a: 1 }, 2)), /written/);
+  assert.deepEqual(world.effects(), [{ a: 1 }]);
+  assert.equal(outcomeOf(await world.call('write', { a: 1 }, 3))?.code, 'APPROVAL_PENDING', 'the permission was used');
+});
+
+check('a rejected call never runs', async (t) => {
+  const world = await guardWorld(t, { policy: { ...OPEN_POLICY, rules: [] }, waitMs: 5000 });
+  world.send({ id: 1, method: 'tools/call', params: { name: 'write', arguments: { a: 1 } } });
+  while (!world.errors().includes('held')) await new Promise((resolve) => setTimeout(resolve, 20));
+  await elsewhere(world.dataDir, async ({ runtime }) => {
+    const { items } = await runtime.approvals.pending(runtime.principal);
+    for (const { requestId, digest } of items)
+      await runtime.approvals.decide(runtime.principal, [{ requestId, digest, decision: 'reject', message: 'no' }]);
+  });
+  const told = await world.next();
+  assert.equal(outcomeOf(told)?.code, 'APPROVAL_DENIED');
+  assert.deepEqual(world.effects(), []);
+});
+
+check('a host that can ask its user is asked, and its answer reaches no server', async (t) => {
+  const world = await guardWorld(t, { policy: { ...OPEN_POLICY, rules: [] }, waitMs: 5000 });
+  world.send({ id: 0, method: 'initialize', params: { capabilities: { elicitation: {} } } });
+  await world.next();
+  for (const [answer, code] of [
+    [{ action: 'accept', content: { approve: true } }, undefined],
+    [{ action: 'accept', content: { approve: false } }, 'APPROVAL_DENIED'],
+    [{ action: 'decline' }, 'APPROVAL_DENIED'],
+  ] as const) {
+    const question = await world.call('write', { answer: answer.action, code: code ?? null });
+    assert.equal(question['method'], 'elicitation/create');
+    world.send({ id: question.id, result: answer });
+    const told = await world.next();
+    assert.equal(outcomeOf(told)?.code, code);
+  }
+  assert.equal(world.effects().length, 1);
+});
+
+check('rounds of one exchange are one operation', async (t) => {
+  const world = await guardWorld(t);
+  const first = await world.call('asks', { a: 1 }, 1);
+  assert.equal((first['result'] as { resultType: string }).resultType, 'input_required');
+  const forged = world.call('asks', { a: 2 }, 8, { requestState: 'round-1', inputResponses: {} });
+  assert.match(JSON.stringify(await forged), /done after a question/, 'other arguments are another call');
+  const second = await world.call('asks', { a: 1 }, 2, { requestState: 'round-1', inputResponses: {} });
+  assert.equal(second.id, 2);
+  assert.match(JSON.stringify(second), /done after a question/);
+  assert.deepEqual(world.effects(), [{ a: 2 }, { a: 1 }]);
+  assert.equal((await operations(world.dataDir)).length, 2);
+});
+
+check('work that goes on in the background is passed on, and never taken for done', async (t) => {
+  const world = await guardWorld(t);
+  const told = await world.call('works_on', { a: 1 });
+  assert.deepEqual(told['result'], { task: { taskId: 't1', status: 'working' } });
+  assert.equal(outcomeOf(await world.call('works_on', { a: 1 }, 2))?.code, 'UNRESOLVED_TWIN');
+});
+
+check('a shadow policy lets everything pass', async (t) => {
+  const world = await guardWorld(t, { policy: { ...OPEN_POLICY, mode: 'shadow' } });
+  assert.match(JSON.stringify(await world.call('write', { a: 1 })), /written/);
+  assert.match(JSON.stringify(await world.call('forbidden', {}, 9)), /as asked/);
+});
+
+check('an edit by the approver is what is passed on', async (t) => {
+  const policy = { ...OPEN_POLICY, tools: { write: { effect: 'once', editable: ['a'] } }, rules: [] };
+  const world = await guardWorld(t, { policy });
+  await world.call('write', { a: 1, b: 1.5 }, 1);
+  await elsewhere(world.dataDir, async ({ runtime }) => {
+    const { items } = await runtime.approvals.pending(runtime.principal);
+    const [one] = items;
+    assert.ok(one);
+    const { requestId, digest } = one;
+    const said = { requestId, digest, decision: 'approve', editedArguments: { a: 2, b: 1.5 } } as const;
+    await runtime.approvals.decide(runtime.principal, [said]);
+  });
+  await world.call('write', { a: 1, b: 1.5 }, 2);
+  assert.deepEqual(world.effects(), [{ a: 2, b: 1.5 }]);
+});
+
+check('what the guard left unknown is settled by a person in another process', async (t) => {
+  const world = await guardWorld(t);
+  const ref = outcomeOf(await world.call('dies', { a: 1 }))?.status_ref ?? '';
+  await world.ended;
+  const said = { verdict: 'done', reason: 'seen in the world' } as const;
+  const settle = ({ runtime }: Holdfast) => settleByPerson(runtime.calls, runtime.principal, ref, said);
+  await assert.rejects(elsewhere(world.dataDir, settle), { code: 'OPERATION_LEASE_RUNNING' });
+  assert.equal((await elsewhere(world.dataDir, settle, 3_600_000)).state, 'done');
+});
