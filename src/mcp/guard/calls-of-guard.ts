@@ -92,7 +92,7 @@ export class CallsOfGuard {
 
   /** Settles when everything that was left for later is written, or has failed. */
   async written(): Promise<void> {
-    await Promise.allSettled([...this.#later]);
+    await Promise.allSettled(this.#later);
   }
 
   #proposalOf(call: GuardedCall): ProposedCall {

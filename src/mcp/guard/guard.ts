@@ -106,7 +106,7 @@ export class Guard {
   }
 
   async #settled(): Promise<void> {
-    while (this.#running.size > 0) await Promise.allSettled([...this.#running]);
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
     await this.#calls.written();
   }
 
