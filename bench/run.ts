@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BenchFigures, BenchRow, BenchSuite } from './suite.ts';
 import { archiveSuite } from './suites/archive.ts';
+import { dispatchSuite } from './suites/dispatch.ts';
 import { rawSuite } from './suites/raw.ts';
 import { storeSuite } from './suites/store.ts';
 
-const SUITES: readonly BenchSuite[] = [storeSuite, rawSuite, archiveSuite];
+const SUITES: readonly BenchSuite[] = [storeSuite, rawSuite, dispatchSuite, archiveSuite];
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const json = process.argv.includes('--json');

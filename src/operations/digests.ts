@@ -1,35 +1,37 @@
-import { digestJson, type JsonObject, type JsonValue } from '../core/index.ts';
+import { canonicalJson, digestJson, type JsonObject, type JsonValue, sha256Hex } from '../core/index.ts';
 import { OUTBOX_SCHEMA_VERSION } from './bounds.ts';
 import type { Principal, ProviderProfile, Scope, ToolCall, ToolContract } from './model.ts';
 
 /** What a call identity was used for. An identity bound for a query can never be used for a dispatch. */
 export type BindingPurpose = 'dispatch' | 'query_status';
 
+// The members of a digested object are written in the order of their keys: sorting what is sorted costs nothing.
+
 /** The digest of a business intent. Execution identity (key, call, response) is no part of it, nor are roles. */
 export function requestDigest(principal: Principal, contract: ToolContract, input: JsonObject): string {
   return digestJson({
-    tenant_id: principal.tenant,
-    subject_id: principal.subject,
-    tool: contract.name,
     arguments: input,
+    effect_revision: contract.effect,
     input_schema_revision: contract.inputSchema,
     output_schema_revision: contract.outputSchema,
-    effect_revision: contract.effect,
+    subject_id: principal.subject,
+    tenant_id: principal.tenant,
+    tool: contract.name,
   });
 }
 
 /** What a provider call identity was used for, whole. */
 export function callFingerprint(call: ToolCall, purpose: BindingPurpose, requestSha256: string): string {
   return digestJson({
-    provider: call.provider,
-    api_family: call.apiFamily,
-    response_id: call.responseId,
-    call_id: call.callId,
-    operation_id: call.operationId,
-    idempotency_key: call.idempotencyKey,
     adapter_revision: call.adapterRevision,
+    api_family: call.apiFamily,
+    call_id: call.callId,
+    idempotency_key: call.idempotencyKey,
+    operation_id: call.operationId,
+    provider: call.provider,
     purpose,
     request_sha256: requestSha256,
+    response_id: call.responseId,
   });
 }
 
@@ -48,32 +50,32 @@ export function approvalDigest(
   approverId: string,
 ): string {
   return digestJson({
-    provider: context.provider,
-    api_family: context.apiFamily,
     adapter_revision: context.adapterRevision,
-    operation_id: context.operationId,
-    call_id: context.callId,
-    response_id: context.responseId,
-    idempotency_key: context.idempotencyKey,
-    request_sha256: requestSha256,
-    input_schema_revision: contract.inputSchema,
-    output_schema_revision: contract.outputSchema,
-    effect_revision: contract.effect,
+    api_family: context.apiFamily,
     approval_revision: contract.policy,
     approver_id: approverId,
+    call_id: context.callId,
+    effect_revision: contract.effect,
+    idempotency_key: context.idempotencyKey,
+    input_schema_revision: contract.inputSchema,
+    operation_id: context.operationId,
+    output_schema_revision: contract.outputSchema,
+    provider: context.provider,
+    request_sha256: requestSha256,
+    response_id: context.responseId,
   });
 }
 
 /** Names a tenant's subject without showing either. */
 export function principalRef(principal: Principal): string {
-  return `sha256:${digestJson({ tenant_id: principal.tenant, subject_id: principal.subject })}`;
+  return `sha256:${digestJson({ subject_id: principal.subject, tenant_id: principal.tenant })}`;
 }
 
 /** The identity of one effect: its scope and its intent. Receipts and the status reference are cut from it. */
 export function effectIdentity(scope: Scope, requestSha256: string): string {
   return digestJson({
-    scope: [scope.tenant, scope.subject, scope.tool, scope.key],
     request_sha256: requestSha256,
+    scope: [scope.tenant, scope.subject, scope.tool, scope.key],
   });
 }
 
@@ -93,7 +95,12 @@ export function outboxPayload(operationPk: number, requestSha256: string, tool: 
 }
 
 export function outboxEventId(payload: JsonObject): string {
-  return `outbox_${digestJson(payload).slice(0, 32)}`;
+  return eventIdOfText(canonicalJson(payload));
+}
+
+/** The same from the payload's canonical text. */
+export function eventIdOfText(payloadJson: string): string {
+  return `outbox_${sha256Hex(payloadJson).slice(0, 32)}`;
 }
 
 /**

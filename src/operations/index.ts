@@ -96,7 +96,14 @@ export type { ProcessOptions } from './process.ts';
 export { type ProviderPayload, providerPayload } from './provider-payloads.ts';
 export type { RecordAnswer, RecordTerms } from './record.ts';
 export { hasKey, type KeyedCall, type PreparedRequest, prepareRequest } from './request.ts';
-export type { OperationHandle, Reservation, ReservationRefusal, ReserveTerms, RuleAnswer } from './reserve.ts';
+export type {
+  OperationHandle,
+  Reservation,
+  ReservationRefusal,
+  ReservedOperation,
+  ReserveTerms,
+  RuleAnswer,
+} from './reserve.ts';
 export type { OutboxRecord, WholeOperation } from './rows.ts';
 export { Operations, type OperationsOptions } from './service.ts';
 export type { PersonVerdict } from './settle.ts';

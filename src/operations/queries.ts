@@ -87,6 +87,10 @@ export const INSERT_LOCAL = `INSERT INTO local_receipts
 export const READ_LOCAL = `SELECT ${receiptColumns('l', 'local')} FROM local_receipts l WHERE operation_pk = ?`;
 export const OPERATION_SUCCEEDED = `UPDATE operations SET state = 'succeeded', updated_at = ?, completed_at = ?
   WHERE operation_pk = ? AND state IN ('pending', 'processing', 'succeeded')`;
+// One changed column, and nothing is changed.
+const RESERVED_COLUMNS = COLUMNS.filter((column) => !['state', 'updated_at', 'completed_at'].includes(column));
+const RESERVED_SUCCEEDED = `UPDATE operations SET state = 'succeeded', updated_at = ?, completed_at = ?
+  WHERE ${RESERVED_COLUMNS.map((column) => `${column} = ?`).join(' AND ')} AND state IN ('pending', 'processing')`;
 export const OUTBOX_DELIVERED = `UPDATE outbox SET state = 'delivered', lease_owner = NULL, lease_until = NULL,
   updated_at = ? WHERE operation_pk = ? AND state IN ('pending', 'processing')`;
 
@@ -120,9 +124,12 @@ export interface OperationQueries {
   /** The operation with its outbox row and both receipts. */
   readonly whole: string;
   readonly auditPage: string;
+  /** Finishes an operation of which everything is still as its reserver stored it. */
+  readonly reservedSucceeded: string;
   listPage(open: boolean): string;
 }
 
+const NO_VERDICT = 'NOT EXISTS (SELECT 1 FROM operation_verdicts v WHERE v.operation_pk = operations.operation_pk)';
 const VERDICT = ', v.verdict, v.source, v.decided_by, v.reason, v.decided_at';
 const JOIN_VERDICT = 'LEFT JOIN operation_verdicts v ON v.operation_pk = o.operation_pk';
 
@@ -136,6 +143,7 @@ export function operationQueries(withVerdicts: boolean): OperationQueries {
     byScope: `SELECT ${OPERATION}${verdict} FROM operations o ${join} WHERE ${SCOPE.replaceAll(/(\w+) = /g, 'o.$1 = ')}`,
     forLease: `SELECT ${OPERATION}${verdict}, ${OUTBOX} FROM operations o ${JOIN_OUTBOX} ${join} WHERE o.status_ref = ?`,
     whole: `${whole} WHERE o.status_ref = ?`,
+    reservedSucceeded: withVerdicts ? `${RESERVED_SUCCEEDED} AND ${NO_VERDICT}` : RESERVED_SUCCEEDED,
     auditPage: `${whole} WHERE o.operation_pk > ? ORDER BY o.operation_pk LIMIT ?`,
     listPage: (open) => `${whole} WHERE o.tenant_id = ? AND o.operation_pk < ?
       ${open ? `AND o.state <> 'succeeded' ${unsettled}` : ''} ORDER BY o.operation_pk DESC LIMIT ?`,

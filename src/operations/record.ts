@@ -3,6 +3,7 @@ import type { Tx } from '../store/index.ts';
 import type { OperationsContext } from './context.ts';
 import type { ExpectedRequest } from './evidence.ts';
 import type { OperationRecord, Receipt, Scope, StoredReceipt } from './model.ts';
+import { type ReservedOperation, storedFacts } from './reserve.ts';
 import {
   INSERT_DOWNSTREAM,
   INSERT_LOCAL,
@@ -23,10 +24,27 @@ export async function keepDownstreamReceipt(
   receipt: StoredReceipt,
   now: number,
 ): Promise<StoredReceipt> {
-  const keys = [scope.tenant, scope.subject, scope.tool, scope.key];
+  if (await insertDownstream(tx, scope, receipt, now)) return receipt;
+  const row = await tx.get(READ_DOWNSTREAM, [scope.tenant, scope.subject, scope.tool, scope.key]);
+  const kept = row && receiptOf(row, 'downstream');
+  const agrees =
+    kept &&
+    kept.requestSha256 === receipt.requestSha256 &&
+    kept.resultJson === receipt.resultJson &&
+    kept.producerRevision === receipt.producerRevision &&
+    kept.effectRevision === receipt.effectRevision;
+  if (!agrees) throw recordBroken('another downstream receipt is kept for its scope');
+  return kept;
+}
+
+/** Whether the receipt is the first of its scope, and is now kept. */
+async function insertDownstream(tx: Tx, scope: Scope, receipt: StoredReceipt, now: number): Promise<boolean> {
   const { requestSha256, receiptId, downstreamRequestId, resultJson } = receipt;
   const inserted = await tx.run(INSERT_DOWNSTREAM, [
-    ...keys,
+    scope.tenant,
+    scope.subject,
+    scope.tool,
+    scope.key,
     requestSha256,
     receiptId,
     downstreamRequestId,
@@ -37,17 +55,7 @@ export async function keepDownstreamReceipt(
     receipt.effectRevision,
     now,
   ]);
-  if (inserted.changes === 1) return receipt;
-  const row = await tx.get(READ_DOWNSTREAM, keys);
-  const kept = row && receiptOf(row, 'downstream');
-  const agrees =
-    kept &&
-    kept.requestSha256 === receipt.requestSha256 &&
-    kept.resultJson === receipt.resultJson &&
-    kept.producerRevision === receipt.producerRevision &&
-    kept.effectRevision === receipt.effectRevision;
-  if (!agrees) throw recordBroken('another downstream receipt is kept for its scope');
-  return kept;
+  return inserted.changes === 1;
 }
 
 /** What a downstream receipt must share with the request before it proves anything. */
@@ -83,6 +91,8 @@ export interface RecordTerms {
   readonly checked: Receipt | null;
   /** Write the checked receipt as the downstream one, where the other side keeps its own elsewhere. */
   readonly keepChecked: boolean;
+  /** The operation as this process reserved it: the row is then compared with it, column by column, where it is changed. */
+  readonly reserved?: ReservedOperation;
   /** Seconds since 1970. */
   readonly now: number;
 }
@@ -135,6 +145,39 @@ async function finish(
  * verdict stands. Throws OPERATION_RECORD_BROKEN where stored data does not fit.
  */
 export async function record(tx: Tx, context: OperationsContext, terms: RecordTerms): Promise<RecordAnswer> {
+  if (
+    terms.reserved &&
+    terms.checked &&
+    terms.keepChecked &&
+    (await finishReserved(tx, context, terms, terms.reserved))
+  )
+    return { kind: 'succeeded' };
+  return recordStored(tx, context, terms);
+}
+
+/**
+ * Finishes an operation that this process reserved, without reading it: whatever is not as it was stored leaves the
+ * whole to `recordStored`, which finds out what it is.
+ */
+async function finishReserved(
+  tx: Tx,
+  context: OperationsContext,
+  { expected, checked, now }: RecordTerms,
+  reserved: ReservedOperation,
+): Promise<boolean> {
+  const receipt = checked && bindReceipt(checked, expected.requestSha256, expected.contract.effect);
+  if (!receipt || downstreamFinding(receipt, expected) !== null) return false;
+  if (!(await insertDownstream(tx, expected.scope, receipt, now))) return false;
+  const facts = storedFacts(reserved.request, reserved.approval, reserved.reservedAt);
+  const moved = await tx.run(context.queries.reservedSucceeded, [now, now, reserved.pk, ...facts, reserved.reservedAt]);
+  if (moved.changes !== 1) return false;
+  await keepLocalReceipt(tx, reserved.pk, receipt, now);
+  await tx.run(OUTBOX_DELIVERED, [now, reserved.pk]);
+  await context.onChange?.(tx, { kind: 'succeeded', tenant: expected.scope.tenant, statusRef: reserved.statusRef });
+  return true;
+}
+
+async function recordStored(tx: Tx, context: OperationsContext, terms: RecordTerms): Promise<RecordAnswer> {
   const row = await tx.get(context.queries.whole, [terms.statusRef]);
   if (!row) throw recordBroken('it is gone');
   const { operation, outbox, downstream, local } = wholeOf(row);

@@ -1,8 +1,8 @@
-import type { Tx } from '../store/index.ts';
+import type { SqlValue, Tx } from '../store/index.ts';
 import { chooseApproval } from './approval.ts';
 import { bindCall } from './bindings.ts';
 import type { OperationsContext } from './context.ts';
-import { callFingerprint, outboxEventId, outboxPayload } from './digests.ts';
+import { callFingerprint, eventIdOfText, outboxPayload } from './digests.ts';
 import { requireEvidence, sameIntent, sameRevisions } from './evidence.ts';
 import { decideReplay, type ReplayDecision } from './machine.ts';
 import type { OperationApproval, OperationRecord, OperationTool } from './model.ts';
@@ -30,6 +30,13 @@ export interface OperationHandle {
   readonly request: PreparedRequest;
 }
 
+/** An operation that this process has just stored, with all that it stored: the proof that `record` can rest on. */
+export interface ReservedOperation extends OperationHandle {
+  readonly approval: OperationApproval;
+  /** Seconds since 1970. */
+  readonly reservedAt: number;
+}
+
 export type ReservationRefusal =
   | 'CALL_ID_CONFLICT'
   | 'IDEMPOTENCY_CONFLICT'
@@ -39,7 +46,7 @@ export type ReservationRefusal =
 
 export type Reservation =
   | { readonly kind: 'refused'; readonly code: ReservationRefusal }
-  | { readonly kind: 'reserved'; readonly operation: OperationHandle; readonly approval: OperationApproval }
+  | { readonly kind: 'reserved'; readonly operation: ReservedOperation }
   | {
       readonly kind: 'existing';
       readonly decision: ReplayDecision;
@@ -91,7 +98,8 @@ function answerExisting(context: OperationsContext, record: OperationRecord, req
   };
 }
 
-function operationParams(request: PreparedRequest, approval: OperationApproval, terms: ReserveTerms) {
+/** What an operation is stored with, in the order of its columns from the scope to the status reference. */
+export function storedFacts(request: PreparedRequest, approval: OperationApproval, now: number): SqlValue[] {
   const { scope, contract, call } = request;
   return [
     scope.tenant,
@@ -110,7 +118,7 @@ function operationParams(request: PreparedRequest, approval: OperationApproval, 
     approval.approverId,
     approval.digest,
     approval.expiresAt,
-    terms.now,
+    now,
     call.operationId,
     call.callId,
     call.responseId,
@@ -118,20 +126,24 @@ function operationParams(request: PreparedRequest, approval: OperationApproval, 
     call.apiFamily,
     call.adapterRevision,
     request.statusRef,
-    terms.lease ? 'processing' : 'pending',
-    terms.now,
-    terms.now,
-    null,
   ];
 }
 
+function operationParams(
+  request: PreparedRequest,
+  approval: OperationApproval,
+  { now, lease }: ReserveTerms,
+): SqlValue[] {
+  return [...storedFacts(request, approval, now), lease ? 'processing' : 'pending', now, now, null];
+}
+
 async function insertOutbox(tx: Tx, pk: number, request: PreparedRequest, terms: ReserveTerms): Promise<void> {
-  const payload = outboxPayload(pk, request.requestSha256, request.scope.tool);
+  const payloadJson = canonicalJson(outboxPayload(pk, request.requestSha256, request.scope.tool));
   const { lease, now } = terms;
   await tx.run(INSERT_OUTBOX, [
-    outboxEventId(payload),
+    eventIdOfText(payloadJson),
     pk,
-    canonicalJson(payload),
+    payloadJson,
     lease ? 'processing' : 'pending',
     lease?.workerId ?? null,
     lease ? now + lease.seconds : null,
@@ -166,7 +178,8 @@ async function insertNew(
   if (inserted.changes === 0) return undefined;
   const pk = inserted.lastInsertRowid;
   await insertOutbox(tx, pk, request, terms);
-  return { kind: 'reserved', operation: { pk, statusRef: request.statusRef, request }, approval };
+  const { statusRef } = request;
+  return { kind: 'reserved', operation: { pk, statusRef, request, approval, reservedAt: terms.now } };
 }
 
 async function tell(tx: Tx, context: OperationsContext, reservation: Reservation): Promise<Reservation> {

@@ -1,0 +1,153 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { systemIds } from '../../src/core/index.ts';
+import { type Contender, interleave, median } from '../measure.ts';
+import type { BenchRow, BenchSuite } from '../suite.ts';
+import { DispatchWork } from './dispatch-work.ts';
+import { FINISH, INSERT, PAYLOAD, PlainLedger, type Step } from './ledger.ts';
+
+const SERIAL_EFFECTS = 60;
+const CALLERS = 64;
+const EFFECTS_PER_CALLER = 8;
+const ROUNDS = 21;
+const SMALL = 1_000;
+const LARGE = 100_000;
+const GROWTH_ROUNDS = 41;
+
+const intent = (id: string): Step => ['run', INSERT, [id, 'pending', PAYLOAD]];
+const receipt = (id: string): Step => ['run', FINISH, [id]];
+
+function serial(work: DispatchWork, raw: PlainLedger): Contender[] {
+  const times = async (one: () => Promise<void>): Promise<number> => {
+    for (let i = 0; i < SERIAL_EFFECTS; i += 1) await one();
+    return SERIAL_EFFECTS;
+  };
+  const rawEffects = (): number => {
+    for (let i = 0; i < SERIAL_EFFECTS; i += 1) {
+      const id = systemIds.next();
+      raw.group([[intent(id)]]);
+      raw.group([[receipt(id)]]);
+    }
+    return SERIAL_EFFECTS;
+  };
+  return [
+    { name: 'dispatch', run: () => times(() => work.inTwoCommits()) },
+    { name: 'door', run: () => times(() => work.atTheDoor()) },
+    { name: 'raw', run: rawEffects },
+  ];
+}
+
+async function callers(one: () => Promise<void>): Promise<number> {
+  const caller = async (): Promise<void> => {
+    for (let i = 0; i < EFFECTS_PER_CALLER; i += 1) await one();
+  };
+  await Promise.all(Array.from({ length: CALLERS }, caller));
+  return CALLERS * EFFECTS_PER_CALLER;
+}
+
+function grouped(work: DispatchWork, raw: PlainLedger): Contender[] {
+  const rawEffects = (): number => {
+    for (let round = 0; round < EFFECTS_PER_CALLER; round += 1) {
+      const ids = Array.from({ length: CALLERS }, () => systemIds.next());
+      raw.group(ids.map((id) => [intent(id)]));
+      raw.group(ids.map((id) => [receipt(id)]));
+    }
+    return CALLERS * EFFECTS_PER_CALLER;
+  };
+  return [
+    { name: 'dispatch', run: () => callers(() => work.inTwoCommits()) },
+    { name: 'door', run: () => callers(() => work.atTheDoor()) },
+    { name: 'raw', run: rawEffects },
+  ];
+}
+
+interface Part {
+  readonly rows: readonly BenchRow[];
+  readonly ratios: Readonly<Record<string, number>>;
+  readonly effectsPerSecond: Readonly<Record<string, number>>;
+}
+
+const rounded = (value: number): number => Number(value.toFixed(3));
+
+async function beside(
+  folder: string,
+  name: string,
+  make: (work: DispatchWork, raw: PlainLedger) => Contender[],
+): Promise<Part> {
+  const work = await DispatchWork.open(join(folder, `${name}.db`));
+  const raw = new PlainLedger(join(folder, `${name}-raw.db`));
+  const measured = await interleave(make(work, raw), ROUNDS);
+  await work.close();
+  raw.close();
+  const perSecond = (who: string) => 1e6 / (measured.get(who)?.medianUs ?? Number.NaN);
+  const [ours, door, theirs] = [perSecond('dispatch'), perSecond('door'), perSecond('raw')];
+  const note = `${Math.round(ours)} dispatches/s in two commits; raw SQLite ${Math.round(theirs)} effects/s`;
+  return {
+    rows: [
+      { what: name, value: (ours / theirs).toFixed(3), note },
+      {
+        what: `${name}_door`,
+        value: (door / theirs).toFixed(3),
+        note: `${Math.round(door)} dispatches/s in four commits`,
+      },
+    ],
+    ratios: { [name]: rounded(ours / theirs), [`${name}_door`]: rounded(door / theirs) },
+    effectsPerSecond: {
+      [name]: Math.round(ours),
+      [`${name}_door`]: Math.round(door),
+      [`${name}_raw`]: Math.round(theirs),
+    },
+  };
+}
+
+/** What a dispatch costs with 100,000 stored operations against 1,000: the median of the rounds' own ratios. */
+async function growth(folder: string): Promise<Part> {
+  const [small, large] = [
+    await DispatchWork.open(join(folder, 'small.db')),
+    await DispatchWork.open(join(folder, 'large.db')),
+  ];
+  await small.fill(SMALL);
+  await large.fill(LARGE);
+  const once = async (work: DispatchWork): Promise<number> => {
+    const start = performance.now();
+    await callers(() => work.inTwoCommits());
+    return performance.now() - start;
+  };
+  const ratios: number[] = [];
+  for (let round = 0; round < GROWTH_ROUNDS; round += 1) {
+    const first = await once(round % 2 === 0 ? small : large);
+    const second = await once(round % 2 === 0 ? large : small);
+    if (round >= 5) ratios.push(round % 2 === 0 ? second / first : first / second);
+  }
+  await Promise.all([small.close(), large.close()]);
+  const ratio = median(ratios);
+  const note = `${LARGE} stored operations against ${SMALL}; lower is better`;
+  const row = { what: 'dispatch_growth', value: ratio.toFixed(3), note };
+  return { rows: [row], ratios: { dispatch_growth: rounded(ratio) }, effectsPerSecond: {} };
+}
+
+/** Resident memory of a process of its own that works on the large database. */
+function memory(folder: string): BenchRow {
+  const script = join(import.meta.dirname, 'dispatch-memory.ts');
+  const { stdout } = spawnSync(process.execPath, [script, join(folder, 'large.db')], { encoding: 'utf8' });
+  return { what: 'dispatch_rss_mb', value: stdout.trim(), note: `resident at most, with ${LARGE} stored operations` };
+}
+
+/** A full dispatch (checks, approval, reservation, lease, effect, receipts) beside raw SQLite doing two commits. */
+export const dispatchSuite: BenchSuite = {
+  name: 'dispatch',
+  async run(folder) {
+    const parts = [
+      await beside(folder, 'dispatch_serial', serial),
+      await beside(folder, 'dispatch_group64', grouped),
+      await growth(folder),
+    ];
+    return {
+      rows: [...parts.flatMap((part) => part.rows), memory(folder)],
+      figures: {
+        ratios: Object.assign({}, ...parts.map((part) => part.ratios)) as Record<string, number>,
+        effectsPerSecond: Object.assign({}, ...parts.map((part) => part.effectsPerSecond)) as Record<string, number>,
+      },
+    };
+  },
+};
