@@ -1,16 +1,19 @@
 import { canonicalJson, digestJson, type JsonObject, type JsonValue, sha256Hex } from '../core/index.ts';
 import { OUTBOX_SCHEMA_VERSION } from './bounds.ts';
+import { digestSorted, sortedText } from './sorted-json.ts';
 import type { Principal, ProviderProfile, Scope, ToolCall, ToolContract } from './model.ts';
 
 /** What a call identity was used for. An identity bound for a query can never be used for a dispatch. */
 export type BindingPurpose = 'dispatch' | 'query_status';
 
-// The members of a digested object are written in the order of their keys: sorting what is sorted costs nothing.
-
 /** The digest of a business intent. Execution identity (key, call, response) is no part of it, nor are roles. */
 export function requestDigest(principal: Principal, contract: ToolContract, input: JsonObject): string {
-  return digestJson({
-    arguments: input,
+  return requestDigestOfText(principal, contract, canonicalJson(input));
+}
+
+/** The same from the canonical text of the arguments. */
+export function requestDigestOfText(principal: Principal, contract: ToolContract, argumentsJson: string): string {
+  const rest = sortedText({
     effect_revision: contract.effect,
     input_schema_revision: contract.inputSchema,
     output_schema_revision: contract.outputSchema,
@@ -18,11 +21,12 @@ export function requestDigest(principal: Principal, contract: ToolContract, inpu
     tenant_id: principal.tenant,
     tool: contract.name,
   });
+  return sha256Hex(`{"arguments":${argumentsJson},${rest.slice(1)}`);
 }
 
 /** What a provider call identity was used for, whole. */
 export function callFingerprint(call: ToolCall, purpose: BindingPurpose, requestSha256: string): string {
-  return digestJson({
+  return digestSorted({
     adapter_revision: call.adapterRevision,
     api_family: call.apiFamily,
     call_id: call.callId,
@@ -49,7 +53,7 @@ export function approvalDigest(
   requestSha256: string,
   approverId: string,
 ): string {
-  return digestJson({
+  return digestSorted({
     adapter_revision: context.adapterRevision,
     api_family: context.apiFamily,
     approval_revision: contract.policy,
@@ -68,12 +72,12 @@ export function approvalDigest(
 
 /** Names a tenant's subject without showing either. */
 export function principalRef(principal: Principal): string {
-  return `sha256:${digestJson({ subject_id: principal.subject, tenant_id: principal.tenant })}`;
+  return `sha256:${digestSorted({ subject_id: principal.subject, tenant_id: principal.tenant })}`;
 }
 
 /** The identity of one effect: its scope and its intent. Receipts and the status reference are cut from it. */
 export function effectIdentity(scope: Scope, requestSha256: string): string {
-  return digestJson({
+  return digestSorted({
     request_sha256: requestSha256,
     scope: [scope.tenant, scope.subject, scope.tool, scope.key],
   });
@@ -90,12 +94,20 @@ export function isStatusRef(value: unknown): value is string {
   return typeof value === 'string' && STATUS_REF.test(value);
 }
 
-export function outboxPayload(operationPk: number, requestSha256: string, tool: string): JsonObject {
+/** Exactly these four, in the order of their names. */
+export type OutboxPayload = {
+  readonly operation_pk: number;
+  readonly request_sha256: string;
+  readonly schema_version: string;
+  readonly tool: string;
+};
+
+export function outboxPayload(operationPk: number, requestSha256: string, tool: string): OutboxPayload {
   return { operation_pk: operationPk, request_sha256: requestSha256, schema_version: OUTBOX_SCHEMA_VERSION, tool };
 }
 
-export function outboxEventId(payload: JsonObject): string {
-  return eventIdOfText(canonicalJson(payload));
+export function outboxEventId(payload: OutboxPayload): string {
+  return eventIdOfText(sortedText(payload));
 }
 
 /** The same from the payload's canonical text. */
@@ -108,11 +120,11 @@ export function eventIdOfText(payloadJson: string): string {
  * same for the same two, so a repeated query is no conflict.
  */
 export function statusQueryCall(call: ToolCall, statusRef: string): ToolCall {
-  const suffix = digestJson({
-    provider: call.provider,
+  const suffix = digestSorted({
     api_family: call.apiFamily,
-    response_id: call.responseId,
     call_id: call.callId,
+    provider: call.provider,
+    response_id: call.responseId,
     status_ref: statusRef,
   }).slice(0, 24);
   return call.with({ callId: `status-call-${suffix}`, responseId: `status-response-${suffix}` });

@@ -1,7 +1,8 @@
-import { digestJson, type JsonValue, utcText } from '../core/index.ts';
+import { type JsonValue, utcText } from '../core/index.ts';
 import { principalRef, requestDigest, resultDigest } from './digests.ts';
 import { ERROR_CATALOGUE, type OutcomeCode } from './error-catalogue.ts';
 import type { OperationTool, Principal, StoredReceipt, ToolCall, ToolContract } from './model.ts';
+import { digestSorted } from './sorted-json.ts';
 
 export const MODEL_RESULT_VERSION = 'tool-model-result-v2';
 export const AUDIT_VERSION = 'tool-audit-v2';
@@ -86,13 +87,13 @@ export type ToolContractDocument = {
 
 export function contractDocument(contract: ToolContract): ToolContractDocument {
   return {
-    name: contract.name,
-    input_schema_revision: contract.inputSchema,
-    output_schema_revision: contract.outputSchema,
     effect_revision: contract.effect,
     handler_revision: contract.handler,
-    producer_revision: contract.producer,
+    input_schema_revision: contract.inputSchema,
+    name: contract.name,
+    output_schema_revision: contract.outputSchema,
     policy_revision: contract.policy,
+    producer_revision: contract.producer,
   };
 }
 
@@ -103,20 +104,21 @@ export function callBindingDigest(
   contract: ToolContract,
   bound: { readonly requestSha256: string; readonly resultSha256: string; readonly downstream: Downstream },
 ): string {
-  return digestJson({
-    tenant_id: principal.tenant,
-    subject_id: principal.subject,
-    provider: call.provider,
-    api_family: call.apiFamily,
-    response_id: call.responseId,
-    call_id: call.callId,
-    operation_id: call.operationId,
-    idempotency_key: call.idempotencyKey,
+  const { receipt_id, request_id, status_ref } = bound.downstream;
+  return digestSorted({
     adapter_revision: call.adapterRevision,
-    tool_contract: contractDocument(contract),
+    api_family: call.apiFamily,
+    call_id: call.callId,
+    downstream: { receipt_id, request_id, status_ref },
+    idempotency_key: call.idempotencyKey,
+    operation_id: call.operationId,
+    provider: call.provider,
     request_sha256: bound.requestSha256,
+    response_id: call.responseId,
     result_sha256: bound.resultSha256,
-    downstream: { ...bound.downstream },
+    subject_id: principal.subject,
+    tenant_id: principal.tenant,
+    tool_contract: contractDocument(contract),
   });
 }
 

@@ -1,4 +1,4 @@
-import { canonicalJson, isJsonObject } from '../core/index.ts';
+import { isJsonObject } from '../core/index.ts';
 import type { Tx } from '../store/index.ts';
 import type { OperationsContext } from './context.ts';
 import { outboxPayload } from './digests.ts';
@@ -7,6 +7,7 @@ import { decideLease, notLeased } from './machine.ts';
 import type { Lease, OperationRecord, ProcessOutcome } from './model.ts';
 import { LEASE_OUTBOX, OPERATION_PROCESSING } from './queries.ts';
 import { operationOf, type OutboxRecord, outboxOf } from './rows.ts';
+import { sortedText } from './sorted-json.ts';
 
 export interface LeaseTerms {
   readonly workerId: string;
@@ -22,7 +23,7 @@ export type LeaseAnswer =
 /** What is wrong with an outbox payload, or null: strict, canonical, an object of exactly the operation's own facts. */
 export function payloadFinding(outbox: OutboxRecord, record: OperationRecord): string | null {
   const expected = outboxPayload(record.pk, record.requestSha256, record.scope.tool);
-  if (outbox.payloadJson === canonicalJson(expected)) return null;
+  if (outbox.payloadJson === sortedText(expected)) return null;
   const value = readStoredJson(outbox.payloadJson, 'the outbox payload');
   const fields = Object.keys(expected);
   if (

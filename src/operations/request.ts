@@ -1,6 +1,6 @@
 import { canonicalJson, fail, type JsonObject } from '../core/index.ts';
 import { MAX_STORED_JSON_BYTES } from './bounds.ts';
-import { type BindingPurpose, callFingerprint, effectIdentity, requestDigest, statusRefOf } from './digests.ts';
+import { type BindingPurpose, callFingerprint, effectIdentity, requestDigestOfText, statusRefOf } from './digests.ts';
 import type { ExpectedRequest } from './evidence.ts';
 import type { OperationTool, Principal, Scope, ToolCall } from './model.ts';
 
@@ -36,7 +36,7 @@ export function prepareRequest(
   if (Buffer.byteLength(argumentsJson) > MAX_STORED_JSON_BYTES)
     throw fail('INVALID_VALUE', `arguments may have at most ${MAX_STORED_JSON_BYTES} bytes.`);
   const scope = scopeOfCall(principal, call);
-  const requestSha256 = requestDigest(principal, tool.contract, call.arguments);
+  const requestSha256 = requestDigestOfText(principal, tool.contract, argumentsJson);
   return {
     principal,
     call,
@@ -54,10 +54,7 @@ export function prepareRequest(
 /** What a stored operation must equal when nothing but its row and a tool's contract is at hand. */
 export function expectedOfRow(scope: Scope, tool: OperationTool, input: JsonObject): ExpectedRequest {
   const principal = { tenant: scope.tenant, subject: scope.subject, roles: [] };
-  return {
-    scope,
-    contract: tool.contract,
-    requestSha256: requestDigest(principal, tool.contract, input),
-    argumentsJson: canonicalJson(input),
-  };
+  const argumentsJson = canonicalJson(input);
+  const requestSha256 = requestDigestOfText(principal, tool.contract, argumentsJson);
+  return { scope, contract: tool.contract, requestSha256, argumentsJson };
 }

@@ -9,7 +9,7 @@ import type { OperationApproval, OperationRecord, OperationTool } from './model.
 import { INSERT_OPERATION, INSERT_OUTBOX } from './queries.ts';
 import { type KeyedCall, type PreparedRequest, prepareRequest } from './request.ts';
 import { operationOf } from './rows.ts';
-import { canonicalJson } from '../core/index.ts';
+import { sortedText } from './sorted-json.ts';
 
 /** The business rule's answer, asked before the transaction; `error` is what the rule threw, told only if it counts. */
 export type RuleAnswer = { readonly holds: boolean } | { readonly error: unknown };
@@ -138,7 +138,7 @@ function operationParams(
 }
 
 async function insertOutbox(tx: Tx, pk: number, request: PreparedRequest, terms: ReserveTerms): Promise<void> {
-  const payloadJson = canonicalJson(outboxPayload(pk, request.requestSha256, request.scope.tool));
+  const payloadJson = sortedText(outboxPayload(pk, request.requestSha256, request.scope.tool));
   const { lease, now } = terms;
   await tx.run(INSERT_OUTBOX, [
     eventIdOfText(payloadJson),

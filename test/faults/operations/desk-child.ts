@@ -22,7 +22,9 @@ const first = await lines.next();
 const job = JSON.parse(String(first.value)) as DeskJob;
 const faults = job.killAt ? armFaults({ point: job.killAt, act: 'kill' }) : armFaults();
 const { service } = job;
-const downstream = service ? { downstream: serviceDownstream({ url: (path) => service + path }, 5_000) } : {};
+const downstream = service
+  ? { downstream: serviceDownstream({ url: (path) => service + path, patienceMs: 20_000 }) }
+  : {};
 const desk = await openDesk(job.file, { ...downstream, faults, busyTimeoutMs: 30_000, verdicts: true });
 if (job.ready) {
   process.stdout.write('ready\n');

@@ -25,7 +25,9 @@ function ask(desk: RefundDesk, statusRef: string, now: number) {
 for (const mood of ['late', 'never', 'dies_after'])
   check(`the other side did it and answers ${mood}: unknown, then a query knows`, async (t) => {
     const { desk, service, effects } = await openHome(t, 'http');
-    await service?.setMood(mood);
+    assert.ok(service);
+    await service.setMood(mood);
+    if (mood !== 'dies_after') service.patienceMs = 500;
     const result = await dispatch(desk);
     assert.equal(codeOf(result), 'OUTCOME_UNKNOWN');
     if (mood === 'dies_after') await service?.restart();
@@ -75,12 +77,15 @@ check('while the other side is down nothing is known, and nothing is claimed', a
 
 check('a delivery that comes a second time honours the key: the first receipt stands', async (t) => {
   const { desk, service, effects } = await openHome(t, 'http');
-  await service?.setMood('never');
+  assert.ok(service);
+  await service.setMood('never');
+  service.patienceMs = 500;
   const result = await dispatch(desk);
-  await service?.setMood('well');
+  await service.setMood('well');
+  service.patienceMs = 20_000;
   const word = await desk.operations.process(statusRefIn(result), { workerId: 'worker', now: T0 + 30 });
   assert.equal(word, 'succeeded');
-  assert.equal(service?.deliveries(), 2);
+  assert.equal(service.deliveries(), 2);
   assert.equal(await effects(), 1);
   const replayed = await desk.operations.dispatch(USER, refundCall(), { approvals: [], now: T0 + 60 });
   assert.equal(replayed.model_result.provenance.observed_at, '2026-07-19T00:00:00Z');
