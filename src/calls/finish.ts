@@ -154,6 +154,6 @@ async function recordSeen(tx: Tx, context: CallsContext, of: Ending, seen: reado
     );
 }
 
-export function unknownOutcome(statusRef: string, code: string, reason: string): CallOutcome {
-  return { state: 'unknown', code, reason, statusRef, resolve: `holdfast operations status ${statusRef}` };
+export function unknownOutcome(statusRef: string | null, code: string, reason: string): CallOutcome {
+  return { state: 'unknown', code, reason, statusRef, resolve: `holdfast operations status ${statusRef ?? 'REF'}` };
 }

@@ -18,7 +18,7 @@ export { type CallOutcome, isFinal, OUTCOME_STATES, type OutcomeState, type Sett
 export { outcomeDocument, outcomeForModel, outcomeLine } from './outcome-rendering.ts';
 export { prepareCall } from './prepare.ts';
 export { propose, type Proposed, type Reply } from './propose.ts';
-export { recordRecovered, recoverCall, type Recovered, type Recovery } from './recover.ts';
+export { recordRecovered, recoverCall, type Recovered, type Recovery, resultOf } from './recover.ts';
 export { outcomeOfResult, resultEvent, type ResultOf } from './result-event.ts';
 export { outcomeOfStored, settleByPerson, settleByStatus } from './settle.ts';
-export { type LedgerCall, ledgerCalls, rejudge, standNow } from './standing.ts';
+export { type LedgerCall, ledgerCalls, ledgerResultOf, rejudge, standNow } from './standing.ts';

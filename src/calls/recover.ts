@@ -10,7 +10,7 @@ import { type Ending, finish, type Found, unknownOutcome } from './finish.ts';
 import { allHold, lookAfter } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
 import { currentRefusal } from './prepare.ts';
-import { resultEvent } from './result-event.ts';
+import { resultEvent, type ResultOf } from './result-event.ts';
 import { endingOf, invocationOf, isFinalNotHappened, outcomeOfWhole } from './settle.ts';
 import { askStatus } from './status.ts';
 import { loadStored, type StoredCall } from './stored.ts';
@@ -156,12 +156,16 @@ async function conclude(
 export async function recordRecovered(
   context: CallsContext,
   principal: Principal,
-  statusRef: string,
+  of: ResultOf,
   outcome: CallOutcome,
 ): Promise<void> {
-  const stored = await loadStored(context, principal, statusRef);
-  const of = { ...endingOf(principal, stored).result, statusRef };
   await context.store.write('calls.result', (tx) =>
     appendEvent(tx, context.sessions, principal, resultEvent(of, outcome)),
   );
+}
+
+/** The call that an operation was made for, as its `result` names it. Throws OPERATION_NOT_FOUND, TOOL_UNKNOWN. */
+export async function resultOf(context: CallsContext, principal: Principal, statusRef: string): Promise<ResultOf> {
+  const stored = await loadStored(context, principal, statusRef);
+  return { ...endingOf(principal, stored).result, statusRef };
 }

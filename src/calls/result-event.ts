@@ -53,6 +53,7 @@ function statusOf(outcome: CallOutcome, writes: boolean): JsonObject {
       return {
         is_error: false,
         status: 'ok',
+        ...(outcome.settledBy === 'person' ? { has_output: false } : {}),
         is_text: typeof outcome.output === 'string',
         ...(writes ? { output_committed: true } : {}),
       };
@@ -92,6 +93,7 @@ export function outcomeOfResult(result: JsonValue): CallOutcome | null {
 }
 
 function outputOf(result: JsonObject): JsonValue {
+  if (result['has_output'] === false) return null;
   const content = typeof result['content'] === 'string' ? result['content'] : canonicalJson(result['content'] ?? null);
   return result['is_text'] === true ? content : readCanonicalJson(content, JSON_PROFILES.packages);
 }

@@ -1,5 +1,10 @@
 import { fail, JSON_PROFILES, readCanonicalJson, unixSeconds } from '../core/index.ts';
-import { knownOutcome, type VerdictKind, type WholeOperation } from '../operations/index.ts';
+import {
+  knownOutcome,
+  Principal as OperationPrincipal,
+  type VerdictKind,
+  type WholeOperation,
+} from '../operations/index.ts';
 import { appendEvent, type Principal } from '../sessions/index.ts';
 import type { Invocation } from './attempt.ts';
 import type { CallsContext } from './context.ts';
@@ -9,13 +14,18 @@ import { resultEvent } from './result-event.ts';
 import { askStatus } from './status.ts';
 import { loadStored, type StoredCall } from './stored.ts';
 
-/** What an operation's own records say became of it, and nothing else. Asks nobody and writes nothing. */
+/**
+ * What an operation's own records say became of it, and nothing else: its tool need not be known here. Asks nobody and
+ * writes nothing. Throws OPERATION_NOT_FOUND.
+ */
 export async function outcomeOfStored(
   context: CallsContext,
   principal: Principal,
   statusRef: string,
 ): Promise<CallOutcome> {
-  return outcomeOfWhole((await loadStored(context, principal, statusRef)).whole, unixSeconds(context.clock));
+  const { tenant, subject } = principal;
+  const whole = await context.operations.stored(new OperationPrincipal(tenant, subject), statusRef);
+  return outcomeOfWhole(whole, unixSeconds(context.clock));
 }
 
 export function outcomeOfWhole({ operation, outbox, local }: WholeOperation, now: number): CallOutcome {

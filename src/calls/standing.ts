@@ -4,12 +4,13 @@ import { type ActionEvent, listGroupEvents } from '../sessions/index.ts';
 import type { ReadTx, Tx } from '../store/index.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted } from './denials.ts';
+import { unknownOutcome } from './finish.ts';
 import { judge } from './gate.ts';
 import type { CallPlace, CallStanding, PreparedCall, ProposalTerms } from './model.ts';
 import type { CallOutcome } from './outcome.ts';
 import { prepareCall } from './prepare.ts';
 import { carryOut } from './propose.ts';
-import { outcomeOfResult } from './result-event.ts';
+import { outcomeOfResult, type ResultOf } from './result-event.ts';
 
 /** One call as its ledger lines tell it. */
 export interface LedgerCall {
@@ -24,8 +25,10 @@ export interface LedgerCall {
   readonly resourceKeys: readonly string[];
   /** The operation of its last start; null while it has not started. */
   readonly statusRef: string | null;
-  /** What its newest result says; null while there is none. */
+  /** What its newest result says; unknown for a call that has started and has none; null while it has not started. */
   readonly outcome: CallOutcome | null;
+  /** Whether the ledger has a result of it. */
+  readonly hasResult: boolean;
 }
 
 /** The calls of one action group in the order of the reply, from its ledger lines. */
@@ -57,9 +60,11 @@ function apply(calls: Map<string, LedgerCall>, event: ActionEvent): void {
     calls.set(callId, {
       ...call,
       statusRef: text(event.result, 'status_ref'),
+      outcome: startedOutcome(text(event.result, 'status_ref')),
+      hasResult: false,
       argumentsText: argumentsOf(event) ?? call.argumentsText,
     });
-  if (event.type === 'result') calls.set(callId, { ...call, outcome: outcomeOfResult(event.result) });
+  if (event.type === 'result') calls.set(callId, { ...call, outcome: outcomeOfResult(event.result), hasResult: true });
 }
 
 function proposedCall(callId: string, event: ActionEvent): LedgerCall {
@@ -73,7 +78,12 @@ function proposedCall(callId: string, event: ActionEvent): LedgerCall {
     resourceKeys: event.resourceKeys,
     statusRef: null,
     outcome: null,
+    hasResult: false,
   };
+}
+
+function startedOutcome(statusRef: string | null): CallOutcome {
+  return unknownOutcome(statusRef, 'OUTCOME_UNKNOWN', 'It has started and its answer is not written down.');
 }
 
 const argumentsOf = (event: ActionEvent): string | null =>
@@ -82,6 +92,12 @@ const argumentsOf = (event: ActionEvent): string | null =>
 function text(value: JsonValue, key: string): string | null {
   const member = isJsonObject(value) ? value[key] : null;
   return typeof member === 'string' ? member : null;
+}
+
+/** The call as a `result` written for it now would name it. */
+export function ledgerResultOf(groupId: string, runId: string, call: LedgerCall): ResultOf {
+  const { callId, sideEffectClass, resourceKeys, statusRef } = call;
+  return { groupId, runId, callId, sideEffectClass, resourceKeys, statusRef };
 }
 
 /** A call that neither ran nor ended, made ready again: under which arguments, and what its request says. */

@@ -99,10 +99,13 @@ function status(context: CommandContext, ref: string, options: RunOptions): Prom
 
 function deliver(context: CommandContext, ref: string, options: RunOptions): Promise<ExitCode> {
   return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
-    const { recordRecovered, recoverCall } = await import('../calls/index.ts');
+    const { recordRecovered, recoverCall, resultOf } = await import('../calls/index.ts');
     const recovery = { filesystem: runtime.filesystem, signal: new AbortController().signal, redeliver: true };
     const { outcome, recorded } = await recoverCall(runtime.calls, runtime.principal, ref, recovery);
-    if (!recorded && outcome.state !== 'unknown') await recordRecovered(runtime.calls, runtime.principal, ref, outcome);
+    if (!recorded && outcome.state !== 'unknown') {
+      const of = await resultOf(runtime.calls, runtime.principal, ref);
+      await recordRecovered(runtime.calls, runtime.principal, of, outcome);
+    }
     return tell(context, runtime, ref);
   });
 }

@@ -1,5 +1,6 @@
 import {
   type CallStanding,
+  ledgerResultOf,
   outcomeOfResult,
   recordRecovered,
   recoverCall,
@@ -115,7 +116,7 @@ async function standingOf(
   const { callId, toolName } = call;
   if (call.outcome && call.outcome.state !== 'unknown')
     return { state: 'ended', callId, toolName, outcome: call.outcome };
-  if (call.statusRef !== null) return recoverStarted(context, driving, call, call.statusRef);
+  if (call.statusRef !== null) return recoverStarted(context, driving, groupId, call, call.statusRef);
   const place = placeOf(driving);
   const terms = termsOf(driving);
   const unstarted = await rejudge(context.calls, place, groupId, call, terms);
@@ -134,9 +135,7 @@ async function endNow(
   call: GroupWithCalls['calls'][number],
   standing: Extract<CallStanding, { state: 'ended' }>,
 ): Promise<CallStanding> {
-  const { callId, sideEffectClass, resourceKeys } = call;
-  const of = { groupId, runId: driving.run.runId, callId, sideEffectClass, resourceKeys, statusRef: null };
-  const event = resultEvent(of, standing.outcome);
+  const event = resultEvent(ledgerResultOf(groupId, driving.run.runId, call), standing.outcome);
   await context.calls.store.write('runs.refusal', (tx) => writeResults(tx, context, driving, [event]));
   return standing;
 }
@@ -144,14 +143,16 @@ async function endNow(
 async function recoverStarted(
   context: RunsContext,
   driving: Driving,
+  groupId: string,
   call: GroupWithCalls['calls'][number],
   statusRef: string,
 ): Promise<CallStanding> {
   const { principal } = driving.run;
   const recovery = { filesystem: context.filesystem, signal: driving.signal, redeliver: true };
   const { outcome, recorded } = await recoverCall(context.calls, principal, statusRef, recovery);
-  const isNews = !(outcome.state === 'unknown' && call.outcome?.state === 'unknown');
-  if (!recorded && isNews) await recordRecovered(context.calls, principal, statusRef, outcome);
+  const isNews = !(outcome.state === 'unknown' && call.hasResult);
+  const of = ledgerResultOf(groupId, driving.run.runId, call);
+  if (!recorded && isNews) await recordRecovered(context.calls, principal, of, outcome);
   if (isNews) driving.listener.onOutcome?.(call.callId, call.toolName, outcome);
   return { state: 'ended', callId: call.callId, toolName: call.toolName, outcome };
 }

@@ -1,5 +1,5 @@
-import { ledgerCalls, outcomeOfStored, recordRecovered } from '../calls/index.ts';
-import { HoldfastError, LIMITS } from '../core/index.ts';
+import { ledgerCalls, ledgerResultOf, outcomeOfStored, recordRecovered } from '../calls/index.ts';
+import { LIMITS } from '../core/index.ts';
 import { latestRequest } from '../approvals/index.ts';
 import { appendFeed } from '../store/index.ts';
 import type { RunsContext } from './context.ts';
@@ -62,10 +62,11 @@ async function leftOf(context: RunsContext, run: RunRecord): Promise<Left> {
   const calls = await store.read('runs.calls', (tx) => ledgerCalls(tx, run.principal, groupId));
   let unknown: string | null = null;
   for (const call of calls) {
-    if (call.statusRef === null || (call.outcome && call.outcome.state !== 'unknown')) continue;
-    const outcome = await storedOutcome(context, run, call.statusRef);
-    if (!call.outcome && outcome) await recordRecovered(context.calls, run.principal, call.statusRef, outcome);
-    if (!outcome || outcome.state === 'unknown') unknown = call.toolName;
+    if (call.statusRef === null || (call.hasResult && call.outcome?.state !== 'unknown')) continue;
+    const outcome = await outcomeOfStored(context.calls, run.principal, call.statusRef);
+    const of = ledgerResultOf(groupId, run.runId, call);
+    if (!call.hasResult) await recordRecovered(context.calls, run.principal, of, outcome);
+    if (outcome.state === 'unknown') unknown = call.toolName;
   }
   if (unknown !== null)
     return {
@@ -74,16 +75,6 @@ async function leftOf(context: RunsContext, run: RunRecord): Promise<Left> {
       message: `The outcome of a call of ${unknown} is unknown: its process ended before the answer was written down.`,
     };
   return (await waits(context, run, groupId, calls)) ? { status: 'waiting_confirmation' } : { status: 'running' };
-}
-
-/** A tool that this process does not know leaves its call as unknown as it is. */
-async function storedOutcome(context: RunsContext, run: RunRecord, statusRef: string) {
-  try {
-    return await outcomeOfStored(context.calls, run.principal, statusRef);
-  } catch (error) {
-    if (error instanceof HoldfastError && error.code === 'TOOL_UNKNOWN') return null;
-    throw error;
-  }
 }
 
 async function waits(

@@ -1,0 +1,23 @@
+// One run of the crash tests' agent in a process of its own: node agent-program.ts DATA_DIR URL [POINT AT]
+// Tells each outcome that it was told, one JSON line each, and dies by SIGKILL where the fault point says.
+import { writeSync } from 'node:fs';
+import { Holdfast } from '../../../src/index.ts';
+import type { FaultPoint } from '../../../src/core/index.ts';
+import { armFaults } from '../../support/faults.ts';
+import { defineAgent, INSTANCE_LEASE_MS, TASK } from './agent.ts';
+
+const [dataDir = '', url = '', point, at = '1'] = process.argv.slice(2);
+const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
+
+const faults = armFaults(
+  ...(point === undefined ? [] : [{ point: point as FaultPoint, at: Number(at), act: 'kill' as const }]),
+);
+const holdfast = await Holdfast.open({ dataDir, instanceLeaseMs: INSTANCE_LEASE_MS, faults });
+tell({ open: true });
+const agent = defineAgent(holdfast, url, {
+  onOutcome: (callId, _tool, outcome) => tell({ told: callId, outcome }),
+});
+const run = await agent.run(TASK);
+while (run.status === 'waiting_confirmation') for (const request of run.pending) await run.approve(request);
+tell({ ended: run.status });
+await holdfast.close();

@@ -1,0 +1,148 @@
+// One crash and what comes after it: start, kill, reopen, settle, finish; with the other side in its own process.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type CallOutcome, Holdfast, type RunView } from '../../../src/index.ts';
+import { settleByPerson } from '../../../src/calls/index.ts';
+import { viewOfRun } from '../../../src/app/index.ts';
+import { defineAgent, INSTANCE_LEASE_MS } from './agent.ts';
+import { type Committed, type Told, violations } from './invariants.ts';
+
+const here = import.meta.dirname;
+const billing = join(here, '..', '..', '..', 'examples', 'demo', 'billing-service.ts');
+
+export interface OtherSide {
+  readonly url: string;
+  committed(): Promise<readonly Committed[]>;
+  stop(): void;
+}
+
+export async function startOtherSide(log: string): Promise<OtherSide> {
+  const child = spawn(process.execPath, [billing, log], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout });
+  const [first] = await new Promise<string[]>((resolve) => void lines.once('line', (line) => resolve([line])));
+  const { port } = JSON.parse(first ?? '{}') as { port: number };
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    committed: async () => (await (await fetch(`${url}/ledger`)).json()) as Committed[],
+    stop: () => void child.kill('SIGKILL'),
+  };
+}
+
+/** How the child is to die: at a named point, or so many milliseconds after it has opened its store. */
+export type Death = { readonly point: string; readonly at: number } | { readonly afterMs: number };
+
+export interface Crash {
+  readonly killed: boolean;
+  readonly violations: readonly string[];
+}
+
+/** Runs the agent until it dies that way, brings everything to its end, and answers what was wrong on the way. */
+export async function crashOnce(death: Death): Promise<Crash> {
+  const place = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
+  const other = await startOtherSide(join(place, 'log.jsonl'));
+  try {
+    const dataDir = join(place, 'data');
+    const { killed, told } = await runUntilDead(dataDir, other.url, death);
+    return { killed, violations: await afterwards(dataDir, other, told) };
+  } finally {
+    other.stop();
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+async function runUntilDead(dataDir: string, url: string, death: Death): Promise<{ killed: boolean; told: Told[] }> {
+  const where = 'point' in death ? [death.point, String(death.at)] : [];
+  const child = spawn(process.execPath, [join(here, 'agent-program.ts'), dataDir, url, ...where], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const told: Told[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const said = JSON.parse(line) as { open?: true; told?: string; outcome?: CallOutcome };
+    if (said.open && 'afterMs' in death) void killLater(child, death.afterMs);
+    if (said.told !== undefined && said.outcome) told.push({ callId: said.told, outcome: said.outcome });
+  });
+  const signal = await new Promise<NodeJS.Signals | null>(
+    (resolve) => void child.on('close', (_code, by) => resolve(by)),
+  );
+  return { killed: signal === 'SIGKILL', told };
+}
+
+async function killLater(child: ChildProcess, ms: number): Promise<void> {
+  await sleep(ms);
+  child.kill('SIGKILL');
+}
+
+/** Everything after the crash: reopened once it is known to be dead, twice over, then settled and finished. */
+async function afterwards(dataDir: string, other: OtherSide, told: readonly Told[]): Promise<readonly string[]> {
+  await sleep(INSTANCE_LEASE_MS + 50);
+  const first = await look(dataDir, other, 0, async () => undefined);
+  const again = await look(dataDir, other, 0, async () => undefined);
+  const atReopening = await other.committed();
+  const found = violations({ told, world: atReopening, view: first.view, audit: first.audit, when: 'reopened' });
+  if (JSON.stringify(first.view?.calls) !== JSON.stringify(again.view?.calls))
+    found.push('C9: a second recovery changed what the first one left');
+  const last = await look(dataDir, other, LATER_MS, (holdfast, runId) => finish(holdfast, other, runId));
+  const world = await other.committed();
+  found.push(...violations({ told, world, view: last.view, audit: last.audit, when: 'finished' }));
+  return found;
+}
+
+/** By then every lease that the dead process held is over. */
+const LATER_MS = 120_000;
+
+interface Looked {
+  readonly view: RunView | null;
+  readonly audit: { readonly passed: boolean; readonly semantic_errors: readonly string[] };
+}
+
+async function look(
+  dataDir: string,
+  other: OtherSide,
+  laterMs: number,
+  act: (holdfast: Holdfast, runId: string) => Promise<void>,
+): Promise<Looked> {
+  const clock = { nowMs: () => Date.now() + laterMs };
+  const holdfast = await Holdfast.open({ dataDir, instanceLeaseMs: INSTANCE_LEASE_MS, clock });
+  try {
+    defineAgent(holdfast, other.url);
+    const { runtime } = holdfast;
+    const [run] = (await runtime.runs.list(runtime.principal, { limit: 1 })).items;
+    if (run) await act(holdfast, run.runId);
+    const view = run ? await viewOfRun(runtime, runtime.principal, run.runId) : null;
+    return { view, audit: await runtime.operations.audit() };
+  } finally {
+    await holdfast.close();
+  }
+}
+
+/** Asks where asking helps, lets a person look at the other side's log where it does not, and resumes until it is over. */
+async function finish(holdfast: Holdfast, other: OtherSide, runId: string): Promise<void> {
+  const { runtime } = holdfast;
+  const { principal, calls } = runtime;
+  for (let round = 0; round < 12; round += 1) {
+    const view = await viewOfRun(runtime, principal, runId);
+    if (view.status === 'completed') return;
+    for (const request of view.pending)
+      await runtime.approvals.decide(principal, [
+        { requestId: request.requestId, digest: request.digest, decision: 'approve' },
+      ]);
+    for (const call of view.calls) if (call.outcome?.state === 'unknown') await settleCall(call.statusRef ?? '');
+    await (await runtime.runs.resume(principal, runId)).ended;
+  }
+
+  async function settleCall(statusRef: string): Promise<void> {
+    const stored = await runtime.operations.show(principal, statusRef, Math.floor(calls.clock.nowMs() / 1000));
+    // What can be asked is asked, and delivered again where it is final that it did not happen, when the run resumes.
+    if (stored.tool === 'issue') return;
+    const happened = (await other.committed()).some((one) => one.reference === stored.idempotencyKey);
+    await settleByPerson(calls, principal, statusRef, {
+      verdict: happened ? 'done' : 'not_done',
+      reason: 'I looked at the log of the other side.',
+    });
+  }
+}
