@@ -105,6 +105,7 @@ async function standingNow(
     resourceKeys: held.call.resourceKeys,
     statusRef: null,
     outcome: null,
+    hasResult: false,
   };
   const terms = { allowed: new Set([tool.name]) };
   const unstarted = await rejudge(calls, place, held.groupId, stored, terms);
