@@ -1,6 +1,6 @@
-import { canonicalJson, compareCodePoints, type JsonObject, type JsonValue } from '../core/index.ts';
+import { canonicalJson, compareCodePoints, isJsonObject, type JsonObject, type JsonValue } from '../core/index.ts';
 import { type Contents, readContents, workspaceFiles } from './contents.ts';
-import { DOCUMENTS, objectOf, RECORD_LISTS, type RecordList, recordsOf, textOf } from './documents.ts';
+import { DOCUMENTS, RECORD_LISTS, type RecordList, recordsOf, textOf } from './documents.ts';
 import { printable } from './printable.ts';
 import type { ArchiveOptions } from './reader.ts';
 import type { ByteSource } from './source.ts';
@@ -108,21 +108,22 @@ function compare(what: string, before: Keyed, after: Keyed): Difference {
 
 /** Fields that differ; of an object one step further in, since that is where a reader looks next. */
 function changedFields(before: JsonObject, after: JsonObject): string[] {
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-  const differs = (a: JsonValue | undefined, b: JsonValue | undefined) =>
-    (a === undefined) !== (b === undefined) || canonicalJson(a ?? null) !== canonicalJson(b ?? null);
-  return [...keys].sort(compareCodePoints).flatMap((key) => {
-    if (!differs(before[key], after[key])) return [];
-    const [a, b] = [objectOf(before, key), objectOf(after, key)];
-    const inner = a && b ? changedFieldsOf(a, b, differs) : [''];
-    return inner.map((field) => printable(field === '' ? key : `${key}.${field}`, 80));
+  return keysThatDiffer(before, after).flatMap((key) => {
+    const [a, b] = [own(before, key), own(after, key)];
+    const inner = isJsonObject(a) && isJsonObject(b) ? keysThatDiffer(a, b).map((field) => `${key}.${field}`) : [key];
+    return inner.map((field) => printable(field, 80));
   });
 }
 
-function changedFieldsOf(
-  a: JsonObject,
-  b: JsonObject,
-  differs: (a: JsonValue | undefined, b: JsonValue | undefined) => boolean,
-): string[] {
-  return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((key) => differs(a[key], b[key]));
+/** A stranger's key may be one that every object inherits: only own members count. */
+const own = (record: JsonObject, key: string): JsonValue | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined;
+
+function keysThatDiffer(a: JsonObject, b: JsonObject): string[] {
+  const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort(compareCodePoints);
+  return keys.filter((key) => {
+    const [before, after] = [own(a, key), own(b, key)];
+    if (before === undefined || after === undefined) return before !== after;
+    return canonicalJson(before) !== canonicalJson(after);
+  });
 }

@@ -13,7 +13,7 @@ interface NameRule {
   readonly broken: (name: string) => boolean;
 }
 
-const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)\s*(?:\..*)?$/;
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|com\d|lpt\d)\s*(?:\..*)?$/;
 
 const parts = (name: string): string[] => name.split('/');
 const isDevicePart = (part: string): boolean => DEVICE.test(part.toLowerCase());

@@ -75,14 +75,18 @@ function checkCheckpoint(context: DeepContext, checkpoint: JsonObject): void {
   context.refer('a checkpoint', 'branch', checkpoint['branch_id']);
   context.referIfPresent('a checkpoint', 'checkpoint', checkpoint['parent_checkpoint_id']);
   checkCursors(context, checkpoint);
-  if (isAbsent(checkpoint['source_kind']) !== isAbsent(checkpoint['source_id']))
-    context.add('PACKAGE_GRAPH', 'a checkpoint has only half of its source');
-  const source = { cell: 'cell', message: 'message' }[textOf(checkpoint, 'source_kind') ?? ''];
-  if (source !== undefined) context.refer('a checkpoint', source, checkpoint['source_id']);
+  checkSource(context, checkpoint);
   const versions = checkpoint['artifact_versions'];
   for (const version of Array.isArray(versions) ? versions : [])
     context.refer('a checkpoint', 'artifact version', version);
   checkProjection(context, objectOf(checkpoint, 'metadata'));
+}
+
+/** Where a checkpoint comes from: a cell, a message, or nowhere; kind and identity come together. */
+function checkSource(context: DeepContext, { source_kind: kind, source_id: id }: JsonObject): void {
+  if (isAbsent(kind) !== isAbsent(id)) context.add('PACKAGE_GRAPH', 'a checkpoint has only half of its source');
+  else if (kind === 'cell' || kind === 'message') context.refer('a checkpoint', kind, id);
+  else if (!isAbsent(kind)) context.add('PACKAGE_GRAPH', 'a checkpoint comes from something unknown');
 }
 
 /** A revert's projection: its base first, then that base and undo are checkpoints of the package, then its cursors. */
