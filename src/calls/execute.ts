@@ -1,7 +1,6 @@
 import { HoldfastError } from '../core/index.ts';
 import type { Filesystem } from '../effects/index.ts';
-import { acceptOutput } from '../tools/index.ts';
-import { type Attempt, attemptExecute, type Invocation, reasonOf } from './attempt.ts';
+import { attemptExecute, type Invocation, reasonOf } from './attempt.ts';
 import { begin, type Beginning, type Begun, KnownOperation, leaseSecondsFor, requestOfCall } from './begin.ts';
 import { exactScope } from './call-scope.ts';
 import { classify, type Finding } from './classify.ts';
@@ -13,6 +12,7 @@ import type { CallAuthority, CallListener, CallPlace, PreparedCall } from './mod
 import { allHold, lookAfter } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
 import { currentRefusal, refusedNow } from './prepare.ts';
+import { readOutcome } from './read-outcome.ts';
 import { askStatus } from './status.ts';
 import { outcomeOfStored } from './settle.ts';
 
@@ -64,27 +64,7 @@ function invocationOf(of: ReadyCall): Invocation {
 
 async function executeRead(of: ReadyCall): Promise<CallOutcome> {
   const { tool, input } = of.call;
-  const attempt = await attemptExecute(tool, input, invocationOf(of));
-  if (attempt.ended !== 'returned') return { state: 'failed', code: 'TOOL_FAILED', reason: failureOf(attempt) };
-  const output = await acceptOutput(tool, attempt.value, input);
-  if (output.ok) return { state: 'done', output: output.value, verified: false, settledBy: null };
-  return {
-    state: 'failed',
-    code: 'TOOL_FAILED',
-    reason: `The tool's answer is invalid: ${output.problems.join('; ')}.`,
-  };
-}
-
-function failureOf(attempt: Exclude<Attempt, { ended: 'returned' }>): string {
-  switch (attempt.ended) {
-    case 'not_done':
-    case 'threw':
-      return attempt.reason;
-    case 'timed_out':
-      return `The tool gave no answer within ${attempt.timeoutMs} ms.`;
-    case 'cancelled':
-      return 'The call was cancelled.';
-  }
+  return readOutcome(tool, input, await attemptExecute(tool, input, invocationOf(of)));
 }
 
 async function executeWrite(context: CallsContext, of: ReadyCall): Promise<Executed> {

@@ -1,6 +1,6 @@
 import { fail, isBlank, requireText, sha256Hex } from '../core/index.ts';
 import type { Principal } from '../sessions/index.ts';
-import { acceptArguments, admitCall, inputOf, issuesText, type Tool } from '../tools/index.ts';
+import { acceptArguments, admitCall, inputOf, issuesText, type Tool, type ToolPrincipal } from '../tools/index.ts';
 import { callScopeText } from './call-scope.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, refusalOf } from './denials.ts';
@@ -80,7 +80,10 @@ export interface Refusal {
 }
 
 /** Whether this principal may do this now, and whether the business rule holds now. False and a throw both refuse. */
-export async function currentRefusal(call: PreparedCall, principal: Principal): Promise<Refusal | null> {
+export async function currentRefusal(
+  call: Pick<PreparedCall, 'tool' | 'input'>,
+  principal: ToolPrincipal,
+): Promise<Refusal | null> {
   const { tool, input } = call;
   if (tool.authorize && !(await answers(() => tool.authorize?.(input, principal))))
     return { code: 'CALL_NOT_AUTHORIZED', reason: `You may not call ${tool.name} on this.` };
@@ -97,7 +100,7 @@ async function answers(question: () => unknown): Promise<boolean> {
   }
 }
 
-async function ruleRefusal(tool: Tool, input: unknown, principal: Principal): Promise<string | null> {
+async function ruleRefusal(tool: Tool, input: unknown, principal: ToolPrincipal): Promise<string | null> {
   try {
     const answer: unknown = await tool.precondition?.(input, principal);
     if (answer === true) return null;

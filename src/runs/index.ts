@@ -69,3 +69,18 @@ export type {
 export { TRACE_STATUSES } from './trace/model.ts';
 export type { ChangeOf, TraceStore } from './trace/port.ts';
 export { type MessageParts, newMessage } from './trace/records.ts';
+export type { AgentContext, RunResult } from './agent/driving.ts';
+export type { CallDecision } from './agent/decide.ts';
+export { callThroughGates, type GateAnswer, type GatedCall } from './agent/gated-call.ts';
+export { fileRunHome, type RunHome } from './agent/home.ts';
+export type { NewSideBranch } from './agent/open-side-branch.ts';
+export type { ReconcileReport } from './agent/reconcile.ts';
+export { AgentRunner, type AgentRunnerOptions, type RunMessage } from './agent/runner.ts';
+export {
+  type ClosedSideBranch,
+  SIDE_BRANCH_KEY,
+  SIDE_BRANCH_KINDS,
+  type SideBranch,
+  type SideBranchKind,
+} from './side-branch/model.ts';
+export type { RunHold, RunHolds } from './trace/run-holds.ts';

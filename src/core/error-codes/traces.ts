@@ -51,6 +51,13 @@ export const tracesErrorCodes = {
     retryable: false,
     resolve: 'Resume the run with the system prompt it began with, or start a new run.',
   },
+  RUN_BRANCH_UNKNOWN: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Register the kind of side branch that the run is in, then resume it.',
+  },
   RUN_WAITING: {
     family: 'state',
     http: 409,

@@ -3,7 +3,15 @@ import type { GoalTree, Trace } from '../trace/model.ts';
 import type { TraceStore } from '../trace/port.ts';
 import type { RunConfig, RunConfigSnapshot } from './model.ts';
 import { runConfig } from './run-config.ts';
-import { applySnapshot, bindSystemPrompt, hasSnapshot, loadSnapshot, snapshotOf, withSnapshot } from './snapshot.ts';
+import {
+  applySnapshot,
+  bindSystemPrompt,
+  hasSnapshot,
+  loadSnapshot,
+  memoryIdentity,
+  snapshotOf,
+  withSnapshot,
+} from './snapshot.ts';
 
 /** The one revision older than snapshots that may still be resumed. */
 const LEGACY = { mode: 'legacy', revision: 1 } as const;
@@ -18,6 +26,22 @@ export async function snapshotForResume(traces: TraceStore, traceId: string): Pr
     hasSnapshot(now.context) ? null : { context: withSnapshot(now.context, inferredSnapshot(now)) },
   );
   return loadSnapshot(trace.context);
+}
+
+/**
+ * Gives a run that has neither a snapshot nor a revision the configuration it is taken up with, so that later steps
+ * have one. Throws as `snapshotForResume` for a run that names a revision.
+ */
+export async function ownSnapshot(traces: TraceStore, traceId: string, config: RunConfig): Promise<void> {
+  const identity = config.memory === null ? null : memoryIdentity(config.memory);
+  await traces.updateTrace(traceId, (now) => {
+    if (hasSnapshot(now.context)) return null;
+    const named = now.context['agent_mode'] !== undefined;
+    const snapshot = named
+      ? inferredSnapshot(now)
+      : snapshotOf(config, { memoryIdentity: identity, legacyInferred: true });
+    return { context: withSnapshot(now.context, snapshot) };
+  });
 }
 
 function inferredSnapshot(trace: Trace): RunConfigSnapshot {

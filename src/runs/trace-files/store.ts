@@ -41,6 +41,7 @@ import {
   pageLimit,
 } from '../trace/records.ts';
 import { FileBatches } from './batches.ts';
+import { FileRunHolds } from './holds.ts';
 import { eventNumbers, messageAt, messageEvent, readEvents, readMessages, recount } from './integrity.ts';
 import { TraceLocks } from './locks.ts';
 import { numberedFile, TraceFolder } from './trace-folder.ts';
@@ -66,6 +67,8 @@ export interface FileTraceStoreOptions {
 export class FileTraceStore implements TraceStore {
   /** The approval batches of the traces in this folder. */
   readonly batches: FileBatches;
+  /** Who carries out the runs of these traces. */
+  readonly holds: FileRunHolds;
   readonly folder: string;
   readonly #files: FileSystem;
   readonly #clock: Clock;
@@ -78,6 +81,7 @@ export class FileTraceStore implements TraceStore {
     this.#clock = options.clock ?? systemClock;
     this.#ids = options.ids ?? systemIds;
     this.#locks = new TraceLocks(this.#files, Math.min(options.lockWaitMs ?? Infinity, LIMITS.traceLockWaitMs));
+    this.holds = new FileRunHolds(this.folder, this.#files);
     this.batches = new FileBatches({
       read: (traceId, body) => this.#read(traceId, body),
       write: (traceId, body) => this.#write(traceId, (folder) => body(folder)),
