@@ -106,7 +106,8 @@ function shown(message: TraceMessage): ModelMessage {
   return { role, ...of, text, isError };
 }
 
-function textMember(content: JsonValue, key: string): string {
+/** A text member of a stored content. Throws `TRACE_CORRUPT`. */
+export function textMember(content: JsonValue, key: string): string {
   const value = isJsonObject(content) ? content[key] : undefined;
   if (typeof value === 'string') return value;
   throw fail('TRACE_CORRUPT', `The stored trace cannot be trusted: a message without ${key}.`);

@@ -3,7 +3,7 @@ import { hasSnapshot } from '../config/snapshot.ts';
 import { bindPrompt } from '../config/resume.ts';
 import { askModel, replyMessage, spentBudget } from './ask-model.ts';
 import { carryOutReply, takeUpReply } from './calls-of-reply.ts';
-import { type AssistantTurn, mainPrompt } from './conversation.ts';
+import { type AssistantTurn, mainPrompt, textMember } from './conversation.ts';
 import { type Driving, type GroupEnd, isStopped, type RunResult, standAt } from './driving.ts';
 import { runSideBranch } from './side-branch-turns.ts';
 
@@ -68,9 +68,7 @@ async function nextReply(driving: Driving, system: string): Promise<AssistantTur
 }
 
 function complete(driving: Driving, { message }: AssistantTurn): Promise<RunResult> {
-  const { content } = message;
-  const text = typeof content === 'object' && content !== null && 'text' in content ? String(content.text) : '';
-  return standAt(driving, 'completed', { text });
+  return standAt(driving, 'completed', { text: textMember(message.content, 'text') });
 }
 
 /** Writes down how the run stands now that it cannot go on by itself. */

@@ -8,7 +8,7 @@ import { assert, check, contract } from '../../support/index.ts';
 interface Gates {
   readonly registry: ToolRegistry;
   readonly executed: unknown[];
-  call(name: string, given: JsonObject, host?: Partial<GatedCall>): Promise<GateAnswer>;
+  readonly call: (name: string, given: JsonObject, host?: Partial<GatedCall>) => Promise<GateAnswer>;
 }
 
 function gates(): Gates {
