@@ -16,6 +16,7 @@ export type Soak = (options: SoakOptions) => Promise<readonly string[]>;
 /** One a line: what is soaked, and the module that exports `soak`. */
 const SOAKS: Readonly<Record<string, () => Promise<{ readonly soak: Soak }>>> = {
   archive: () => import('../test/soak/archive.ts'),
+  guard: () => import('../test/soak/guard.ts'),
 };
 
 async function main(): Promise<number> {

@@ -52,6 +52,17 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./operations.ts'),
   },
   {
+    name: 'mcp',
+    summary:
+      'Stand in front of an MCP server: its calls are judged, written down, and never told as more than is known',
+    load: () => import('./mcp.ts'),
+  },
+  {
+    name: 'policy',
+    summary: 'Say what the guard would do with a call, and why',
+    load: () => import('./policy.ts'),
+  },
+  {
     name: 'pause',
     summary: 'Let no write start in this data folder',
     load: () => import('./pause.ts'),
