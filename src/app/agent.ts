@@ -1,5 +1,5 @@
 import type { ShownRequest } from '../approvals/index.ts';
-import type { JsonObject } from '../core/index.ts';
+import { fail, type JsonObject } from '../core/index.ts';
 import type { RunHandle, RunListener } from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import { type RunView, viewOfRun } from './run-view.ts';
@@ -87,20 +87,24 @@ export class Run {
     return this.#view;
   }
 
-  /** Approves a request, with changed arguments where given, and carries the run on once nothing waits any more. */
-  async approve(request: ShownRequest, edit?: { readonly editedArguments: JsonObject }): Promise<this> {
+  /**
+   * Approves a request, with changed arguments where given, and carries the run on once nothing waits any more.
+   * Throws APPROVAL_NOT_FOUND where there is none, and what `Approvals.decide` throws.
+   */
+  async approve(request: ShownRequest | undefined, edit?: { readonly editedArguments: JsonObject }): Promise<this> {
     return this.#decide(request, { decision: 'approve', ...edit });
   }
 
   /** Rejects a request; the reason goes to the model. */
-  async reject(request: ShownRequest, message?: string): Promise<this> {
+  async reject(request: ShownRequest | undefined, message?: string): Promise<this> {
     return this.#decide(request, { decision: 'reject', ...(message === undefined ? {} : { message }) });
   }
 
   async #decide(
-    request: ShownRequest,
+    request: ShownRequest | undefined,
     said: { readonly decision: 'approve' | 'reject'; readonly editedArguments?: JsonObject; readonly message?: string },
   ): Promise<this> {
+    if (!request) throw fail('APPROVAL_NOT_FOUND', 'Nothing of this run waits for a decision.');
     const { requestId, digest } = request;
     await this.#runtime.approvals.decide(this.#principal, [{ requestId, digest, ...said }]);
     await this.refresh();

@@ -66,8 +66,10 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
 }
 
 function outcomeOf(run: RunRecord, calls: readonly CallView[]): RunView['outcome'] {
+  // While a living process carries it out, what has started is under way: each call says so itself.
+  if (run.state.status === 'running' && run.state.ownerInstanceId !== null) return null;
   if (calls.some((call) => call.outcome?.state === 'unknown')) return 'unknown';
-  return run.state.status === 'running' && run.state.ownerInstanceId === null ? 'interrupted' : null;
+  return run.state.status === 'running' ? 'interrupted' : null;
 }
 
 function callView(runtime: Runtime, call: LedgerCall): CallView {

@@ -1,13 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { assert, check } from '../support/index.ts';
+import { commandsOf } from '../support/document-commands.ts';
+import { ROOT } from '../structure/repository-files.ts';
 
-const demo = join(import.meta.dirname, '..', '..', 'examples', 'demo', 'demo.ts');
+/** Whoever runs the tests has run the first half of it. */
+const README_COMMAND = 'npm ci && npm run demo';
 
 check(
   'the demo keeps what it says: held, refused, killed, unknown everywhere, settled by asking, one effect per intent',
   () => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [demo], { encoding: 'utf8' });
+    assert.ok(commandsOf('README.md', 'npm').includes(README_COMMAND));
+    const { status, stdout, stderr } = spawnSync('npm', ['run', 'demo'], { cwd: ROOT, encoding: 'utf8' });
     assert.equal(status, 0, stderr);
     for (const line of [
       /refused +\{"amount_cents":60000/,
