@@ -61,6 +61,12 @@ contract('OPS-78 OPS-79 OPS-80', 'an approval crosses neither to another provide
   assert.equal((await desk.operations.counts()).operations, 0);
 });
 
+check('an approval whose digest is another one is no approval, whatever else it says', async (t) => {
+  const { desk } = await freshDesk(t);
+  assert.equal(await refusal(desk, desk.approve(USER, refundCall(), 'mismatched', T0)), 'APPROVAL_INVALID');
+  assert.equal((await desk.operations.counts()).operations, 0);
+});
+
 check('a blank or over-long approval id is never the one that is kept', async (t) => {
   const { desk, file } = await freshDesk(t);
   const [good] = desk.approve(USER, refundCall(), 'valid', T0);

@@ -124,6 +124,7 @@ contract('OPS-159', 'a downstream receipt for another request proves nothing', a
   const statusRef = await stored(desk, 'after_downstream_commit');
   await tamper(desk, 'downstream_receipts', { request_sha256: ZEROS });
   await assert.rejects(ask(desk, statusRef), isBroken);
+  assert.equal((await desk.operations.counts()).local_receipts, 0);
 });
 
 const OTHER_RESULT = '{"draft_id":"DRAFT-1","order_ref":"ORDER-7","reason":"damaged"}';
@@ -133,6 +134,7 @@ contract('OPS-160', 'a downstream result that is not bound to the arguments prov
   const statusRef = await stored(desk, 'after_downstream_commit');
   await tamper(desk, 'downstream_receipts', { result_json: OTHER_RESULT });
   await assert.rejects(ask(desk, statusRef), isBroken);
+  assert.equal((await desk.operations.counts()).local_receipts, 0);
 });
 
 contract('OPS-161', 'an altered local result is never answered', async (t) => {
