@@ -242,7 +242,10 @@ check('a child that will not end is killed with everything it started', async ()
   const [pids] = readFileSync(file, 'utf8').split('\n');
   for (const pid of (pids ?? '').split(' ').map(Number)) {
     assert.ok(pid > 0);
-    while (isRunning(pid)) await new Promise((again) => setTimeout(again, 5));
+    for (let tries = 0; isRunning(pid) && tries < 1_000; tries += 1) await new Promise((again) => setTimeout(again, 5));
+    const outlived = isRunning(pid);
+    if (outlived) process.kill(pid, 'SIGKILL');
+    assert.equal(outlived, false);
   }
 });
 
