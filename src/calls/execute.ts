@@ -1,5 +1,6 @@
 import { HoldfastError } from '../core/index.ts';
 import type { Filesystem } from '../effects/index.ts';
+import type { Tx } from '../store/index.ts';
 import { attemptExecute, type Invocation, reasonOf } from './attempt.ts';
 import { begin, type Beginning, type Begun, KnownOperation, leaseSecondsFor, requestOfCall } from './begin.ts';
 import { exactScope } from './call-scope.ts';
@@ -26,6 +27,11 @@ export interface ReadyCall {
   /** Aborted when the run is stopped: what has started is then unknown until it is known. */
   readonly signal: AbortSignal;
   readonly listener?: CallListener;
+  /**
+   * Written first in the transaction that begins a writing call, such as its proposal; undone with it when the call is
+   * refused. What it throws that is no error of ours is thrown on.
+   */
+  readonly opening?: (tx: Tx) => Promise<void>;
 }
 
 export interface Executed {
@@ -91,15 +97,22 @@ async function start(
       request: requestOfCall(of.place, of.groupId, of.call),
       leaseSeconds: leaseSecondsFor(of.call.tool.timeoutMs),
     };
-    return { beginning, begun: await commitBeginning(context, beginning) };
+    return { beginning, begun: await commitBeginning(context, beginning, of.opening) };
   } catch (error) {
     return early(refusalOf(error));
   }
 }
 
-async function commitBeginning(context: CallsContext, beginning: Beginning): Promise<Begun> {
+async function commitBeginning(
+  context: CallsContext,
+  beginning: Beginning,
+  opening: ReadyCall['opening'],
+): Promise<Begun> {
   try {
-    return await context.store.write('calls.begin', (tx) => begin(tx, context, beginning));
+    return await context.store.write('calls.begin', async (tx) => {
+      await opening?.(tx);
+      return begin(tx, context, beginning);
+    });
   } catch (error) {
     if (error instanceof KnownOperation) return { kind: 'known', operation: error.operation };
     throw error;

@@ -11,6 +11,8 @@ import { resultEvent } from './result-event.ts';
 
 /** One reply of a model, or one request of a host: what it said, and the calls it proposed, checked. */
 export interface Reply {
+  /** A fresh id for its group, where the caller has to know it before; else one is made. */
+  readonly groupId?: string;
   readonly kind: 'native_tools' | 'finalize';
   readonly text: string | null;
   readonly provider?: string;
@@ -44,6 +46,7 @@ export async function propose(
     branchId: place.branchId,
     turnId: place.turnId,
     kind,
+    ...(reply.groupId === undefined ? {} : { groupId: reply.groupId }),
     ...(text === null ? {} : { assistantContent: text }),
     ...(provider === undefined ? {} : { provider }),
     ...(model === undefined ? {} : { model }),

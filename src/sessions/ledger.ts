@@ -31,6 +31,8 @@ export interface LedgerEntry {
 }
 
 export interface NewGroup extends LedgerEntry {
+  /** A fresh id, where the caller has to know it before; else one is made. */
+  readonly groupId?: string;
   readonly rootFrameId: string;
   readonly branchId: string;
   readonly turnId: string;
@@ -107,7 +109,7 @@ export async function openGroup(
   const { rootFrameId, branchId, turnId, kind } = group;
   await admitAll(tx, context.hooks, { what: 'group', rootFrameId, branchId, turnId, kind });
   const now = group.imported?.createdAt ?? context.clock.nowMs();
-  const id = group.imported?.id ?? context.ids.next();
+  const id = group.imported?.id ?? group.groupId ?? context.ids.next();
   const row = await tx.get(INSERT_GROUP, groupParams(group, { id, now, clockMs: context.clock.nowMs(), principal }));
   if (!row) throw await ledgerRefusal(tx, null, branchId, principal);
   const shown = group.imported

@@ -1,6 +1,7 @@
 import type { Holdfast } from '../../src/app/index.ts';
 import { settleByPerson } from '../../src/calls/index.ts';
 import { Principal } from '../../src/operations/index.ts';
+import { countingObserver } from '../../src/store/index.ts';
 import { assert, check } from '../support/index.ts';
 import { elsewhere, guardWorld, type Message, OPEN_POLICY } from './guard-world.ts';
 
@@ -60,6 +61,23 @@ check('a write is carried out once and its answer passes byte for byte', async (
   assert.deepEqual(world.effects(), [{ a: 1 }]);
   const large = await world.call('large', { a: 2 });
   assert.equal(resultOf(large).content[0]?.text.length, 300_000);
+});
+
+check('a write that nothing holds costs two commits, a read none that its host waits for', async (t) => {
+  const counts = countingObserver();
+  const world = await guardWorld(t, { observer: counts.observe });
+  await world.call('write', { a: 0 }, 1);
+  counts.reset();
+  await world.call('write', { a: 1 }, 2);
+  const commits = () =>
+    counts.events
+      .flatMap((event) => (event.kind === 'committed' && event.wrote ? event.names : []))
+      .filter((name) => /^(calls|guard)\./.test(name));
+  assert.deepEqual(commits(), ['calls.begin', 'calls.finish']);
+  counts.reset();
+  await world.call('read', {}, 3);
+  await world.end();
+  assert.deepEqual(commits(), ['guard.propose', 'guard.result'], 'what was read is written down afterwards');
 });
 
 check('a denied call and one that is not readable reach no server', async (t) => {

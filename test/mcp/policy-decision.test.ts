@@ -22,6 +22,21 @@ check('deny comes before ask, ask before allow, and no match holds', async (t) =
   );
 });
 
+check('a deny beats an allow and an ask about the same call, an ask an allow', async (t) => {
+  const root = workspace(await temporaryFolder(t));
+  const rule = (id: string, decision: string, at: string) => ({
+    id,
+    tools: ['pay'],
+    decision,
+    when: [{ at, present: true }],
+  });
+  const [allow, ask, deny] = [rule('yes', 'allow', '/a'), rule('wait', 'ask', '/b'), rule('no', 'deny', '/c')];
+  const policy = draft(root, { rules: [allow, ask, deny] });
+  assert.deepEqual(decided(judge(policy, 'pay', { a: 1 })), ['allow', 'yes']);
+  assert.deepEqual(decided(judge(policy, 'pay', { a: 1, b: 1 })), ['ask', 'wait']);
+  assert.deepEqual(decided(judge(policy, 'pay', { a: 1, b: 1, c: 1 })), ['deny', 'no']);
+});
+
 check('what cannot be told counts against the call', async (t) => {
   const policy = draft(workspace(await temporaryFolder(t)));
   for (const args of [{}, { amount: '5' }, { amount: null }, { amount: [5] }])

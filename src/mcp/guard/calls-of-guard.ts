@@ -19,6 +19,7 @@ import {
 import { canonicalJson, displayText, JSON_PROFILES, type JsonObject, readCanonicalJson } from '../../core/index.ts';
 import type { Filesystem } from '../../effects/index.ts';
 import { appendEvent } from '../../sessions/index.ts';
+import type { Tx } from '../../store/index.ts';
 import { editedLine } from '../wire/write-line.ts';
 import { guardPolicies, GuardNames } from './guard-policy.ts';
 import { guardTool } from './guard-tool.ts';
@@ -39,6 +40,9 @@ export interface CallsOfGuardOptions {
   readonly tell: (line: string) => void;
   readonly waitMs: number;
 }
+
+/** Between judging and beginning a rule was made that holds the call. */
+class HeldAfterAll extends Error {}
 
 /** A call that was proposed and is written down. */
 interface Standing {
@@ -76,8 +80,10 @@ export class CallsOfGuard {
     const proposal = this.#proposalOf(call);
     const terms = { allowed: new Set([proposal.toolName]) };
     const checked = await prepareCall(this.#calls, this.#options.place.principal, proposal, terms);
-    const free = checked.kind === 'prepared' ? await this.#passingRead(checked.call) : null;
-    if (checked.kind === 'prepared' && free) return this.#read(call, proposal, checked.call, free);
+    if (checked.kind === 'prepared') {
+      const outcome = await this.#unasked(call, proposal, checked.call);
+      if (outcome) return outcome;
+    }
     const { groupId, standing } = await this.#propose(call, proposal, checked);
     if (standing.state !== 'waiting') return this.#stand(call, groupId, standing);
     const { request } = standing;
@@ -109,37 +115,56 @@ export class CallsOfGuard {
     return { callId: this.#calls.sessions.ids.next(), toolName, argumentsText: canonicalJson(args) };
   }
 
-  /** The authority of a read that nothing holds; null for everything that has to be written down first. */
-  async #passingRead(call: PreparedCall): Promise<CallAuthority | null> {
-    if (call.tool.effect !== 'read') return null;
+  /** Carries out a call that nothing holds; null for one that has to be proposed first. */
+  async #unasked(call: GuardedCall, proposal: ProposedCall, prepared: PreparedCall): Promise<CallOutcome | null> {
     const { place } = this.#options;
     const rules = await this.#calls.store.read('guard.rules', (tx) => rulesFor(tx, place.principal, place));
-    const verdict = judge(this.#calls, place, call, rules, {});
-    return verdict.decision === 'allow' && !verdict.shadow ? { by: 'policy', approver: verdict.approver } : null;
+    const verdict = judge(this.#calls, place, prepared, rules, {});
+    if (verdict.decision !== 'allow' || verdict.shadow) return null;
+    const authority: CallAuthority = { by: 'policy', approver: verdict.approver };
+    const groupId = this.#calls.sessions.ids.next();
+    const checked: Checked = { kind: 'prepared', call: prepared };
+    const opening = async (tx: Tx): Promise<void> => {
+      const { standing } = await this.#write(tx, call, { proposal, checked, groupId });
+      if (standing.state !== 'ready') throw new HeldAfterAll();
+    };
+    try {
+      const { outcome, recorded } = await this.#execute(call, { groupId, prepared, authority, opening });
+      // A read changes nothing and a refused call has no commit of its own: both are written down afterwards.
+      if (!recorded)
+        this.#writeLater(async () => {
+          const written = await this.#propose(call, proposal, checked);
+          await this.#record(written.groupId, prepared, outcome);
+        });
+      return outcome;
+    } catch (error) {
+      if (error instanceof HeldAfterAll) return null;
+      throw error;
+    }
   }
 
-  /** A read changes nothing: it is passed on at once, and written down when its host has its answer. */
-  async #read(
+  #propose(call: GuardedCall, proposal: ProposedCall, checked: Checked): Promise<Standing> {
+    return this.#calls.store.write('guard.propose', (tx) => this.#write(tx, call, { proposal, checked }));
+  }
+
+  async #write(
+    tx: Tx,
     call: GuardedCall,
-    proposal: ProposedCall,
-    prepared: PreparedCall,
-    authority: CallAuthority,
-  ): Promise<CallOutcome> {
-    const { outcome } = await this.#execute(call, { groupId: this.#calls.sessions.ids.next(), prepared, authority });
-    this.#writeLater(async () => {
-      const { groupId } = await this.#propose(call, proposal, { kind: 'prepared', call: prepared });
-      await this.#record(groupId, prepared, outcome);
-    });
-    return outcome;
-  }
-
-  async #propose(call: GuardedCall, proposal: ProposedCall, checked: Checked): Promise<Standing> {
+    of: { readonly proposal: ProposedCall; readonly checked: Checked; readonly groupId?: string },
+  ): Promise<Standing> {
     const { sealed, place } = this.#options;
+    const { proposal, checked, groupId } = of;
     const { approvers } = judgeCall(sealed, call.message.name, call.message.arguments);
     const { roles, subjects } = approvers ?? sealed.policy.approvers;
     const context = { ...this.#calls, approver: { roles, subjects, requesterMayDecide: true } };
-    const reply: Reply = { kind: 'native_tools', text: null, provider: 'mcp', calls: [{ proposal, checked }] };
-    const proposed = await context.store.write('guard.propose', (tx) => propose(tx, context, place, reply, {}));
+    const reply: Reply = {
+      kind: 'native_tools',
+      text: null,
+      provider: 'mcp',
+      calls: [{ proposal, checked }],
+      ...(groupId === undefined ? {} : { groupId }),
+    };
+    const proposed = await propose(tx, context, place, reply, {});
     const standing = proposed.standings[0];
     if (!standing) throw new Error('one call has one standing');
     return { groupId: proposed.groupId, standing };
@@ -198,13 +223,19 @@ export class CallsOfGuard {
 
   async #execute(
     call: GuardedCall,
-    of: { readonly groupId: string; readonly prepared: PreparedCall; readonly authority: CallAuthority },
+    of: {
+      readonly groupId: string;
+      readonly prepared: PreparedCall;
+      readonly authority: CallAuthority;
+      readonly opening?: (tx: Tx) => Promise<void>;
+    },
   ): Promise<Executed> {
     const { place, filesystem } = this.#options;
-    const { groupId, prepared, authority } = of;
+    const { groupId, prepared, authority, opening } = of;
     this.#byCallId.set(prepared.callId, call);
     try {
-      const ready = { place, groupId, call: prepared, authority, filesystem, signal: call.cancel.signal };
+      const given = { place, groupId, call: prepared, authority, filesystem, signal: call.cancel.signal };
+      const ready = opening === undefined ? given : { ...given, opening };
       return await executeCall(this.#calls, ready);
     } finally {
       this.#byCallId.delete(prepared.callId);
