@@ -38,7 +38,7 @@ async function attempt(bench: Workbench, mutant: Mutant): Promise<void> {
 
 /** Tests that are red before anything is broken prove nothing. */
 async function startGreen(benches: readonly Workbench[], files: readonly string[]): Promise<boolean> {
-  const verdict = files.length === 0 ? 'green' : await benches[0]?.test(files);
+  const verdict = files.length === 0 ? 'green' : await benches[0]?.test(files, 'aloud');
   if (verdict !== 'green') problems.push('the tests are red before anything is broken');
   return verdict === 'green';
 }

@@ -12,7 +12,8 @@ export type Verdict = 'green' | 'red' | 'stuck';
 
 /** A copy of the tree in a temporary folder, where files are broken and tests are run. */
 export interface Workbench {
-  test(files: readonly string[]): Promise<Verdict>;
+  /** Runs tests as they are; with `aloud` what they print is passed on. */
+  test(files: readonly string[], aloud?: 'aloud'): Promise<Verdict>;
   /** Runs the mutant's tests on the broken file, and mends it again. */
   attempt(mutant: Mutant): Promise<Verdict>;
   remove(): void;
@@ -23,7 +24,7 @@ export function setUp(root: string): Workbench {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-mutants-'));
   cpSync(root, folder, { recursive: true, filter: (source) => !NOT_COPIED.has(relative(root, source)) });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const test = (files: readonly string[]): Promise<Verdict> => runTests(folder, files);
+  const test: Workbench['test'] = (files, aloud) => runTests(folder, files, aloud === 'aloud' ? 'inherit' : 'ignore');
   return {
     test,
     async attempt(mutant) {
@@ -40,14 +41,14 @@ export function setUp(root: string): Workbench {
   };
 }
 
-function runTests(folder: string, files: readonly string[]): Promise<Verdict> {
+function runTests(folder: string, files: readonly string[], stdio: 'inherit' | 'ignore'): Promise<Verdict> {
   // Started from a test, the runner would report to that test's parent instead of running by itself.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   return new Promise((settle, refuse) => {
     const child = spawn(process.execPath, ['scripts/test.ts', ...files], {
       cwd: folder,
       env,
-      stdio: 'ignore',
+      stdio,
       detached: true,
     });
     let stuck = false;

@@ -50,10 +50,18 @@ async function withPlace(body: (place: Place) => Promise<void>): Promise<void> {
   });
 }
 
+/** Links are not followed: `readdir` with `recursive` goes through them, out of the workspace. */
+function namesOf(directory: string, below = ''): string[] {
+  return fs.readdirSync(join(directory, below), { withFileTypes: true }).flatMap((entry) => {
+    const name = join(below, entry.name);
+    if (entry.isDirectory()) return namesOf(directory, name);
+    return entry.isFile() ? [name] : [];
+  });
+}
+
 function filesOf(directory: string): Record<string, string> {
-  const names = fs.readdirSync(directory, { recursive: true }) as string[];
-  const files = names.filter((name) => fs.lstatSync(join(directory, name)).isFile()).toSorted();
-  return Object.fromEntries(files.map((name) => [name, fs.readFileSync(join(directory, name), 'utf8')]));
+  const names = namesOf(directory).toSorted();
+  return Object.fromEntries(names.map((name) => [name, fs.readFileSync(join(directory, name), 'utf8')]));
 }
 
 const paths = (capture: Capture) => capture.tree.entries.map((entry) => entry.path);
