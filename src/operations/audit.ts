@@ -73,10 +73,10 @@ async function auditOperations(tx: ReadTx, context: OperationsContext): Promise<
 
 async function orphanFindings(tx: ReadTx): Promise<string[]> {
   const findings: string[] = [];
-  const outbox = number(await tx.get(ORPHAN_OUTBOX), 'rows');
-  if (outbox > 0) findings.push(`outbox rows without an operation: ${outbox}`);
-  const local = number(await tx.get(ORPHAN_LOCAL), 'rows');
-  if (local > 0) findings.push(`local receipts without an operation: ${local}`);
+  for (const row of await tx.all(ORPHAN_OUTBOX))
+    findings.push(`outbox row ${number(row, 'operation_pk')} belongs to no operation`);
+  for (const row of await tx.all(ORPHAN_LOCAL))
+    findings.push(`local receipt ${number(row, 'operation_pk')} belongs to no operation`);
   for (const row of await tx.all(ORPHAN_DOWNSTREAM)) {
     const statusRef = statusRefOf(effectIdentity(scopeOf(row), String(row['request_sha256'])));
     findings.push(`AUDIT_ORPHAN_DOWNSTREAM_RECEIPT[${statusRef}]`);

@@ -99,10 +99,10 @@ export const COUNTS = `SELECT (SELECT count(*) FROM call_bindings) AS call_bindi
   (SELECT count(*) FROM downstream_receipts) AS downstream_receipts,
   (SELECT count(*) FROM local_receipts) AS local_receipts`;
 
-export const ORPHAN_OUTBOX = `SELECT count(*) AS rows FROM outbox b
-  WHERE NOT EXISTS (SELECT 1 FROM operations o WHERE o.operation_pk = b.operation_pk)`;
-export const ORPHAN_LOCAL = `SELECT count(*) AS rows FROM local_receipts l
-  WHERE NOT EXISTS (SELECT 1 FROM operations o WHERE o.operation_pk = l.operation_pk)`;
+export const ORPHAN_OUTBOX = `SELECT b.operation_pk FROM outbox b
+  WHERE NOT EXISTS (SELECT 1 FROM operations o WHERE o.operation_pk = b.operation_pk) ORDER BY b.operation_pk`;
+export const ORPHAN_LOCAL = `SELECT l.operation_pk FROM local_receipts l
+  WHERE NOT EXISTS (SELECT 1 FROM operations o WHERE o.operation_pk = l.operation_pk) ORDER BY l.operation_pk`;
 export const ORPHAN_DOWNSTREAM = `SELECT d.tenant_id, d.subject_id, d.tool_name, d.idempotency_key, d.request_sha256
   FROM downstream_receipts d WHERE NOT EXISTS (SELECT 1 FROM operations o WHERE o.tenant_id = d.tenant_id
   AND o.subject_id = d.subject_id AND o.tool_name = d.tool_name AND o.idempotency_key = d.idempotency_key)
