@@ -63,3 +63,9 @@ export const RUNNING_OPERATION = `SELECT o.* FROM restore_operations o JOIN sess
 WHERE o.root_frame_id = ? AND s.tenant_id = ? AND o.status = 'running'`;
 export const LIST_OPERATIONS = `SELECT * FROM restore_operations WHERE root_frame_id = ? AND operation_id > ?
 ORDER BY operation_id LIMIT ?`;
+
+/** What started after a place of the ledger and works outside the workspace: session, position, rows. */
+export const NOT_UNDONE = `SELECT event_id, group_id, tool_call_id, COALESCE(side_effect_class, 'unknown') AS side_effect_class
+FROM action_events WHERE root_frame_id = ? AND position > ? AND type = 'started'
+  AND COALESCE(side_effect_class, 'unknown') NOT IN ('none', 'read', 'read_only', 'workspace_write')
+ORDER BY position LIMIT ?`;

@@ -78,3 +78,9 @@ export {
 } from './restores.ts';
 export { listCheckpoints, listRestores, visibleEvents, visibleGroups, visibleMessages } from './visible.ts';
 export * from './workspace/index.ts';
+export {
+  type NotUndone,
+  type RestorePreview,
+  SessionHistory,
+  type SessionHistoryOptions,
+} from './session-history.ts';

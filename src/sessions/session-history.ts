@@ -1,0 +1,177 @@
+import { fail, type FaultPoints, noFaults } from '../core/index.ts';
+import type { Store, Tx } from '../store/index.ts';
+import type { Checkpoint, RestoreOperation } from './checkpoint-model.ts';
+import { NOT_UNDONE } from './checkpoint-queries.ts';
+import { createCheckpoint, type NewCheckpoint, requireCheckpoint } from './checkpoints.ts';
+import type { SessionContext } from './ledger.ts';
+import type { Principal } from './model.ts';
+import type { SessionPen } from './pen.ts';
+import { type BegunRestore, beginRestore, finishRestore, rollBackRestore, runningRestore } from './restores.ts';
+import { textOrNull } from './rows.ts';
+import { requireBranch, requireSession } from './service.ts';
+import type { Capture, ScanOptions, TreeChange, WorkspaceStore } from './workspace/index.ts';
+
+export interface SessionHistoryOptions {
+  readonly store: Store;
+  readonly context: SessionContext;
+  readonly pen: SessionPen;
+  readonly workspaces: WorkspaceStore;
+  /** The folder a session works in, or null for one without. */
+  readonly directoryOf: (rootFrameId: string) => string | null;
+  readonly scan?: ScanOptions;
+  readonly faults?: FaultPoints;
+}
+
+/** Something that was done after a checkpoint and that going back does not undo. */
+export interface NotUndone {
+  readonly groupId: string;
+  readonly eventId: string;
+  readonly toolCallId: string | null;
+  readonly sideEffectClass: string;
+}
+
+export interface RestorePreview {
+  readonly target: Checkpoint;
+  readonly changes: readonly TreeChange[];
+  /** The first hundred; `notUndoneMore` when there are others. */
+  readonly notUndone: readonly NotUndone[];
+  readonly notUndoneMore: boolean;
+}
+
+const SHOWN = 100;
+
+/** A session's history together with the folder it works in: checkpoint, go back, switch, and finish what was killed. */
+export class SessionHistory {
+  readonly #options: SessionHistoryOptions;
+  readonly #faults: FaultPoints;
+
+  constructor(options: SessionHistoryOptions) {
+    this.#options = options;
+    this.#faults = options.faults ?? noFaults;
+  }
+
+  /** Captures the workspace and makes a checkpoint that names it. See `WorkspaceStore.capture`, `createCheckpoint`. */
+  async checkpoint(principal: Principal, asked: Omit<NewCheckpoint, 'workspaceTreeId'>): Promise<Checkpoint> {
+    await this.#options.store.read('sessions.checkpoint', (tx) => requireSession(tx, principal, asked.rootFrameId));
+    const captured = await this.#capture(asked.rootFrameId);
+    const whole = { ...asked, workspaceTreeId: captured?.treeId ?? null };
+    const { store, context } = this.#options;
+    const made = await store.write('sessions.checkpoint', (tx) => createCheckpoint(tx, context, principal, whole));
+    void this.#faults.reach('checkpoint-committed');
+    return made;
+  }
+
+  /** What going back to a checkpoint would change in the workspace, and what it would not undo. Changes nothing. */
+  async preview(principal: Principal, rootFrameId: string, checkpointId: string): Promise<RestorePreview> {
+    const { store } = this.#options;
+    const { target, rows } = await store.read('sessions.preview', async (tx) => {
+      const found = await requireCheckpoint(tx, principal, rootFrameId, checkpointId);
+      const after = found.cursors.action ?? 0;
+      return { target: found, rows: await tx.all(NOT_UNDONE, [rootFrameId, after, SHOWN + 1]) };
+    });
+    const current = await this.#capture(rootFrameId);
+    const tree = target.workspaceTreeId;
+    const changes = current && tree !== null ? await this.#options.workspaces.diff(current.treeId, tree) : [];
+    const notUndone = rows.slice(0, SHOWN).map((row) => ({
+      groupId: String(row['group_id']),
+      eventId: String(row['event_id']),
+      toolCallId: textOrNull(row['tool_call_id']),
+      sideEffectClass: String(row['side_effect_class']),
+    }));
+    return { target, changes, notUndone, notUndoneMore: rows.length > SHOWN };
+  }
+
+  /**
+   * Takes the active branch and the workspace back to a checkpoint. Holds the session's pen; what was there is captured
+   * first and can be gone back to. A failure on the way restores the workspace and the history as they were; where that
+   * fails too, or the process dies, the session is marked and `recover` ends it. Refuses as `beginRestore` and
+   * `WorkspaceStore.restore` do, and with TICKET_TIMEOUT.
+   */
+  async revert(principal: Principal, rootFrameId: string, checkpointId: string): Promise<Checkpoint> {
+    return this.#restore(principal, rootFrameId, 'revert', async () => checkpointId);
+  }
+
+  /** Makes another branch the active one, with the workspace of its head. As `revert` in everything else. */
+  async activate(principal: Principal, rootFrameId: string, branchId: string): Promise<Checkpoint> {
+    return this.#restore(principal, rootFrameId, 'activate', async (tx) => {
+      const { headCheckpointId } = await requireBranch(tx, principal, rootFrameId, branchId);
+      if (headCheckpointId !== null) return headCheckpointId;
+      throw fail('RESTORE_TARGET_INVALID', 'The branch has no checkpoint to go to.');
+    });
+  }
+
+  async #restore(
+    principal: Principal,
+    rootFrameId: string,
+    kind: RestoreOperation['kind'],
+    targetOf: (tx: Tx) => Promise<string>,
+  ): Promise<Checkpoint> {
+    const { store, context, pen } = this.#options;
+    const owner = principal.subject;
+    return pen.hold(principal, rootFrameId, { owner, reason: kind }, async () => {
+      const before = await this.#capture(rootFrameId);
+      const undoTreeId = before?.treeId ?? null;
+      const begun = await store.write(`sessions.${kind}`, async (tx) => {
+        const restore = { rootFrameId, kind, targetCheckpointId: await targetOf(tx), undoTreeId };
+        return beginRestore(tx, context, principal, restore);
+      });
+      void this.#faults.reach('checkpoint-committed');
+      return this.#carryOut(principal, begun, before);
+    });
+  }
+
+  async #carryOut(principal: Principal, begun: BegunRestore, before: Capture | null): Promise<Checkpoint> {
+    const { store, context } = this.#options;
+    try {
+      await this.#putBack(begun.operation.rootFrameId, begun.target.workspaceTreeId, before);
+      return await store.write('sessions.restored', (tx) => finishRestore(tx, context, principal, begun.operation));
+    } catch (error) {
+      await this.#giveUp(principal, begun.operation, begun.undo, (error as { code?: string }).code ?? 'failed');
+      throw error;
+    }
+  }
+
+  /** Makes the workspace what a tree says; without a tree there is nothing to do. */
+  async #putBack(rootFrameId: string, treeId: string | null, current: Capture | null): Promise<void> {
+    if (treeId === null) return;
+    const directory = this.#options.directoryOf(rootFrameId);
+    if (directory === null || current === null)
+      throw fail('WORKSPACE_NOT_A_FOLDER', 'The session has no workspace to restore.');
+    await this.#options.workspaces.restore(treeId, directory, current);
+  }
+
+  async #giveUp(principal: Principal, operation: RestoreOperation, undo: Checkpoint, why: string): Promise<void> {
+    const { store, context } = this.#options;
+    const current = await this.#capture(operation.rootFrameId);
+    await this.#putBack(operation.rootFrameId, undo.workspaceTreeId, current);
+    await store.write('sessions.given_up', (tx) => rollBackRestore(tx, context, principal, operation, why));
+  }
+
+  /**
+   * Ends a restore that was interrupted: `finish` carries it to its target, `roll_back` takes the workspace back to
+   * what was captured before it. May be interrupted itself and run again. RESTORE_NOT_RUNNING when there is none.
+   */
+  async recover(principal: Principal, rootFrameId: string, how: 'finish' | 'roll_back'): Promise<void> {
+    const { store, context, pen } = this.#options;
+    await pen.hold(principal, rootFrameId, { owner: principal.subject, reason: `recover ${how}` }, async () => {
+      const { operation, target, undo } = await store.read('sessions.recover', async (tx) => {
+        const running = await runningRestore(tx, principal, rootFrameId);
+        if (!running) throw fail('RESTORE_NOT_RUNNING', 'No revert or activation of this session waits to be ended.');
+        const at = (id: string): Promise<Checkpoint> => requireCheckpoint(tx, principal, rootFrameId, id);
+        return {
+          operation: running,
+          target: await at(running.targetCheckpointId),
+          undo: await at(running.sourceCheckpointId ?? ''),
+        };
+      });
+      if (how === 'roll_back') return this.#giveUp(principal, operation, undo, 'rolled back after an interruption');
+      await this.#putBack(rootFrameId, target.workspaceTreeId, await this.#capture(rootFrameId));
+      await store.write('sessions.restored', (tx) => finishRestore(tx, context, principal, operation));
+    });
+  }
+
+  async #capture(rootFrameId: string): Promise<Capture | null> {
+    const directory = this.#options.directoryOf(rootFrameId);
+    return directory === null ? null : this.#options.workspaces.capture(directory, this.#options.scan);
+  }
+}

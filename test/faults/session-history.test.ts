@@ -1,0 +1,195 @@
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import { join } from 'node:path';
+import { createIds, systemClock } from '../../src/core/index.ts';
+import {
+  appendEvent,
+  beginTurn,
+  type Checkpoint,
+  forkBranch,
+  requireSession,
+  runningRestore,
+  SessionHistory,
+  SessionPen,
+  visibleMessages,
+  WorkspaceStore,
+} from '../../src/sessions/index.ts';
+import { assert, check } from '../support/index.ts';
+import { AGENT, openCalls, openSessionWorld, OWNER, refusal, type SessionWorld } from '../support/session-world.ts';
+
+interface Project {
+  readonly world: SessionWorld;
+  readonly history: SessionHistory;
+  readonly workspaces: WorkspaceStore;
+  readonly directory: string;
+}
+
+async function withProject(body: (project: Project) => Promise<void>): Promise<void> {
+  await using world = await openSessionWorld();
+  const base = join(world.file, '..');
+  const directory = join(base, 'workspace');
+  fs.mkdirSync(directory);
+  const context = { clock: systemClock, ids: createIds(systemClock), hooks: [] };
+  const { store } = world;
+  const workspaces = new WorkspaceStore({ store, folder: join(base, 'workspace-cas'), ...context });
+  const pen = new SessionPen(store, context);
+  const history = new SessionHistory({ store, context, pen, workspaces, directoryOf: () => directory });
+  await body({ world, history, workspaces, directory });
+}
+
+const put = ({ directory }: Project, files: Record<string, string>): void => {
+  for (const [name, text] of Object.entries(files)) {
+    fs.mkdirSync(join(directory, name, '..'), { recursive: true });
+    fs.writeFileSync(join(directory, name), text);
+  }
+};
+
+function files({ directory }: Project): Record<string, string> {
+  const names = (fs.readdirSync(directory, { recursive: true }) as string[]).toSorted();
+  const regular = names.filter((name) => fs.statSync(join(directory, name)).isFile());
+  return Object.fromEntries(regular.map((name) => [name, fs.readFileSync(join(directory, name), 'utf8')]));
+}
+
+const say = ({ world }: Project, content: string, branchId = world.root) =>
+  world.store.write('t', (tx) => beginTurn(tx, world.context, AGENT, { rootFrameId: world.root, branchId, content }));
+
+const point = ({ world, history }: Project, branchId = world.root): Promise<Checkpoint> =>
+  history.checkpoint(OWNER, { rootFrameId: world.root, branchId, reason: 'test' });
+
+async function shown({ world }: Project): Promise<string[]> {
+  const { activeBranchId } = await world.store.read('t', (tx) => requireSession(tx, OWNER, world.root));
+  const of = { rootFrameId: world.root, branchId: activeBranchId };
+  const page = await world.store.read('t', (tx) => visibleMessages(tx, OWNER, of));
+  return page.items.map((message) => message.content);
+}
+
+const OLD = { 'a.txt': 'old', 'b/c.txt': 'old', 'only-old': 'x' };
+const NEW = { 'a.txt': 'new', 'b/c.txt': 'newer', 'only-new/d': 'y' };
+
+/** A session with a checkpoint on `OLD`, and work after it that made it `NEW`. */
+async function withWork(project: Project): Promise<Checkpoint> {
+  put(project, OLD);
+  await say(project, 'one');
+  const target = await point(project);
+  put(project, NEW);
+  fs.rmSync(join(project.directory, 'only-old'));
+  await say(project, 'two');
+  return target;
+}
+
+check('a revert takes history and workspace back together, and reverting to its undo brings both back', () =>
+  withProject(async (project) => {
+    const target = await withWork(project);
+    const head = await project.history.revert(OWNER, project.world.root, target.checkpointId);
+    assert.deepEqual([files(project), await shown(project)], [OLD, ['one']]);
+    await project.history.revert(OWNER, project.world.root, head.metadata['undo_checkpoint_id'] as string);
+    assert.deepEqual([files(project), await shown(project)], [NEW, ['one', 'two']]);
+  }),
+);
+
+check('activating a branch brings its workspace, and going back brings what was left behind', () =>
+  withProject(async (project) => {
+    const { world, history } = project;
+    const target = await withWork(project);
+    const from = { rootFrameId: world.root, fromCheckpointId: target.checkpointId };
+    const child = await world.store.write('t', (tx) => forkBranch(tx, world.context, OWNER, from));
+    await history.activate(OWNER, world.root, child.branchId);
+    assert.deepEqual([files(project), await shown(project)], [OLD, ['one']]);
+    put(project, { 'child-file': 'z' });
+    await say(project, 'child', child.branchId);
+    await history.activate(OWNER, world.root, world.root);
+    assert.deepEqual([files(project), await shown(project)], [NEW, ['one', 'two']]);
+    await history.activate(OWNER, world.root, child.branchId);
+    assert.deepEqual([files(project), await shown(project)], [{ ...OLD, 'child-file': 'z' }, ['one', 'child']]);
+  }),
+);
+
+check('a preview says what would change and what going back does not undo, and changes nothing', () =>
+  withProject(async (project) => {
+    const { world, history } = project;
+    const target = await withWork(project);
+    const { groupId } = await openCalls(world);
+    await world.store.write('t', async (tx) => {
+      for (const sideEffectClass of ['external_write', 'workspace_write', 'read'])
+        await appendEvent(tx, world.context, AGENT, { groupId, type: 'started', actionId: 'a', sideEffectClass });
+    });
+    const preview = await history.preview(OWNER, world.root, target.checkpointId);
+    assert.deepEqual(preview.changes, [
+      { path: 'a.txt', change: 'changed' },
+      { path: 'b/c.txt', change: 'changed' },
+      { path: 'only-new/d', change: 'removed' },
+      { path: 'only-old', change: 'added' },
+    ]);
+    assert.deepEqual(
+      preview.notUndone.map((one) => one.sideEffectClass),
+      ['external_write'],
+    );
+    assert.deepEqual(files(project), NEW);
+  }),
+);
+
+check('a revert that is blocked, or whose contents are damaged, leaves everything as it was', () =>
+  withProject(async (project) => {
+    const { world, history, directory } = project;
+    const target = await withWork(project);
+    fs.rmSync(join(directory, 'a.txt'));
+    fs.symlinkSync('/etc/hostname', join(directory, 'a.txt'));
+    const blocked = await refusal(history.revert(OWNER, world.root, target.checkpointId));
+    assert.equal(blocked.code, 'WORKSPACE_BLOCKED');
+    assert.deepEqual(await shown(project), ['one', 'two']);
+    assert.equal(await world.store.read('t', (tx) => runningRestore(tx, OWNER, world.root)), null);
+    fs.rmSync(join(directory, 'a.txt'));
+    put(project, NEW);
+    const packs = join(directory, '..', 'workspace-cas', 'packs');
+    const [first = ''] = fs.readdirSync(packs).toSorted();
+    const bytes = fs.readFileSync(join(packs, first));
+    fs.writeFileSync(join(packs, first), bytes.fill(120, 8, 20));
+    assert.equal(
+      (await refusal(history.revert(OWNER, world.root, target.checkpointId))).code,
+      'WORKSPACE_PACK_CORRUPT',
+    );
+    assert.deepEqual([files(project), await shown(project)], [NEW, ['one', 'two']]);
+    await say(project, 'three');
+  }),
+);
+
+check(
+  'killed anywhere, a revert ends in the old state, the new one, or a marked one that is finished or rolled back',
+  async () => {
+    const ends = new Set<string>();
+    let points = 0;
+    for (let arrival = 0; arrival <= points; arrival += 1)
+      await withProject(async (project) => {
+        const { world, history } = project;
+        const target = await withWork(project);
+        const program = join(import.meta.dirname, '../fixtures/sessions/history-actor.ts');
+        const args = [
+          program,
+          world.file,
+          world.root,
+          target.checkpointId,
+          ...(arrival === 0 ? [] : [String(arrival)]),
+        ];
+        const child = spawnSync(process.execPath, args, { encoding: 'utf8' });
+        if (arrival === 0) {
+          points = (JSON.parse(child.stdout) as string[]).length;
+          assert.ok(points >= 8, child.stdout);
+          return;
+        }
+        assert.equal(child.signal, 'SIGKILL');
+        // The dead process held the pen; the end of its lease is not waited for here.
+        await world.store.write('t', (tx) => tx.run('DELETE FROM session_tickets'));
+        const running = await world.store.read('t', (tx) => runningRestore(tx, OWNER, world.root));
+        const how = arrival % 2 === 0 ? 'finish' : 'roll_back';
+        if (running) {
+          assert.equal((await refusal(say(project, 'now'))).code, 'SESSION_REVERTING');
+          await history.recover(OWNER, world.root, how);
+        }
+        const isNew = running !== null && how === 'finish';
+        assert.deepEqual([files(project), await shown(project)], isNew ? [OLD, ['one']] : [NEW, ['one', 'two']]);
+        assert.equal((await refusal(history.recover(OWNER, world.root, 'finish'))).code, 'RESTORE_NOT_RUNNING');
+        ends.add(running ? how : 'untouched');
+      });
+    assert.deepEqual([...ends].toSorted(), ['finish', 'roll_back', 'untouched']);
+  },
+);
