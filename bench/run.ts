@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import type { BenchFigures, BenchRow, BenchSuite } from './suite.ts';
 import { archiveSuite } from './suites/archive.ts';
 import { dispatchSuite } from './suites/dispatch.ts';
+import { guardSuite } from './suites/guard.ts';
 import { rawSuite } from './suites/raw.ts';
 import { storeSuite } from './suites/store.ts';
 
-const SUITES: readonly BenchSuite[] = [storeSuite, rawSuite, dispatchSuite, archiveSuite];
+const SUITES: readonly BenchSuite[] = [storeSuite, rawSuite, dispatchSuite, archiveSuite, guardSuite];
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const json = process.argv.includes('--json');

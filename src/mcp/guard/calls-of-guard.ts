@@ -26,6 +26,7 @@ import { guardTool } from './guard-tool.ts';
 import type { Deliveries, GuardedCall } from './guarded-call.ts';
 import { awaitDecision, decideHeld, elicitedDecision, type HeldCall, HeldCalls } from './held-calls.ts';
 import type { HostQuestions } from './host-questions.ts';
+import { LaterWrites } from './later-writes.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { judgeCall } from './policy-decision.ts';
 
@@ -58,12 +59,14 @@ export class CallsOfGuard {
   readonly #held = new HeldCalls();
   /** Calls by the id under which they are kept, so that a tool's `execute` finds what to pass on. */
   readonly #byCallId = new Map<string, GuardedCall>();
-  /** Writes that nobody waits for: what a read came to. */
-  readonly #later = new Set<Promise<void>>();
+  readonly #later: LaterWrites;
 
   constructor(options: CallsOfGuardOptions) {
     const { sealed, calls } = options;
     this.#options = options;
+    this.#later = new LaterWrites(calls.store, (error) =>
+      options.tell(`what a read came to could not be written down: ${String(error)}`),
+    );
     this.#names = new GuardNames(sealed.policy.server);
     this.#calls = {
       ...calls,
@@ -97,8 +100,8 @@ export class CallsOfGuard {
   }
 
   /** Settles when everything that was left for later is written, or has failed. */
-  async written(): Promise<void> {
-    await Promise.allSettled(this.#later);
+  written(): Promise<void> {
+    return this.#later.written();
   }
 
   #proposalOf(call: GuardedCall): ProposedCall {
@@ -132,9 +135,9 @@ export class CallsOfGuard {
       const { outcome, recorded } = await this.#execute(call, { groupId, prepared, authority, opening });
       // A read changes nothing and a refused call has no commit of its own: both are written down afterwards.
       if (!recorded)
-        this.#writeLater(async () => {
-          const written = await this.#propose(call, proposal, checked);
-          await this.#record(written.groupId, prepared, outcome);
+        this.#later.add(async (tx) => {
+          const written = await this.#write(tx, call, { proposal, checked });
+          await this.#record(tx, written.groupId, prepared, outcome);
         });
       return outcome;
     } catch (error) {
@@ -208,7 +211,8 @@ export class CallsOfGuard {
         this.#takeEdits(call, standing.call);
         const { call: prepared, authority } = standing;
         const { outcome, recorded } = await this.#execute(call, { groupId, prepared, authority });
-        if (!recorded) await this.#record(groupId, prepared, outcome);
+        if (!recorded)
+          await this.#calls.store.write('guard.result', (tx) => this.#record(tx, groupId, prepared, outcome));
         return outcome;
       }
     }
@@ -242,7 +246,7 @@ export class CallsOfGuard {
     }
   }
 
-  async #record(groupId: string, call: PreparedCall, outcome: CallOutcome): Promise<void> {
+  async #record(tx: Tx, groupId: string, call: PreparedCall, outcome: CallOutcome): Promise<void> {
     const { place } = this.#options;
     const of = {
       groupId,
@@ -252,17 +256,7 @@ export class CallsOfGuard {
       resourceKeys: call.resourceKeys,
       statusRef: null,
     };
-    await this.#calls.store.write('guard.result', (tx) =>
-      appendEvent(tx, this.#calls.sessions, place.principal, resultEvent(of, outcome)),
-    );
-  }
-
-  #writeLater(work: () => Promise<void>): void {
-    const done = work().catch((error: unknown) => {
-      this.#options.tell(`what a read came to could not be written down: ${String(error)}`);
-    });
-    this.#later.add(done);
-    void done.finally(() => this.#later.delete(done));
+    await appendEvent(tx, this.#calls.sessions, place.principal, resultEvent(of, outcome));
   }
 }
 
