@@ -52,6 +52,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./operations.ts'),
   },
   {
+    name: 'effects',
+    summary: 'List, show and verify what calls may have changed: reported apart from read back',
+    load: () => import('./effects.ts'),
+  },
+  {
     name: 'mcp',
     summary:
       'Stand in front of an MCP server: its calls are judged, written down, and never told as more than is known',

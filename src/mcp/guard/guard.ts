@@ -1,7 +1,7 @@
 import type { Approvals } from '../../approvals/index.ts';
 import type { CallOutcome, CallPlace, CallsContext } from '../../calls/index.ts';
 import { outcomeDocument, outcomeForModel } from '../../calls/index.ts';
-import { type JsonObject, LIMITS } from '../../core/index.ts';
+import { displayText, type JsonObject, LIMITS } from '../../core/index.ts';
 import type { Filesystem } from '../../effects/index.ts';
 import { idKey, type RpcId, type ToolCallMessage } from '../wire/message.ts';
 import { readHostLine } from '../wire/read-host-line.ts';
@@ -171,6 +171,10 @@ export class Guard {
   #tell(call: GuardedCall, outcome: CallOutcome): void {
     if (call.told) return;
     call.told = true;
+    if (outcome.state === 'done' && !outcome.verified && call.described.postconditions.length > 0)
+      this.#options.tell(
+        `${displayText(call.message.name)} was reported as done, and what it should leave was not seen`,
+      );
     this.#options.wires.toHost(answerOf(call, outcome));
   }
 }
