@@ -29,27 +29,27 @@ export class BodyTx implements Tx {
     this.#ground = ground;
   }
 
-  run(sql: Sql, params: SqlParams = NONE): Promise<RunResult> {
+  async run(sql: Sql, params: SqlParams = NONE): Promise<RunResult> {
     try {
-      return Promise.resolve(this.#ground.statements.run(this.#enter(sql), params));
+      return this.#ground.statements.run(this.#enter(sql), params);
     } catch (error) {
-      return this.#refuse(error);
+      throw this.#refused(error);
     }
   }
 
-  get<R extends Row = Row>(sql: Sql, params: SqlParams = NONE): Promise<R | undefined> {
+  async get<R extends Row = Row>(sql: Sql, params: SqlParams = NONE): Promise<R | undefined> {
     try {
-      return Promise.resolve(this.#ground.statements.get(this.#enter(sql), params) as R | undefined);
+      return this.#ground.statements.get(this.#enter(sql), params) as R | undefined;
     } catch (error) {
-      return this.#refuse(error);
+      throw this.#refused(error);
     }
   }
 
-  all<R extends Row = Row>(sql: Sql, params: SqlParams = NONE): Promise<R[]> {
+  async all<R extends Row = Row>(sql: Sql, params: SqlParams = NONE): Promise<R[]> {
     try {
-      return Promise.resolve(this.#ground.statements.all(this.#enter(sql), params) as R[]);
+      return this.#ground.statements.all(this.#enter(sql), params) as R[];
     } catch (error) {
-      return this.#refuse(error);
+      throw this.#refused(error);
     }
   }
 
@@ -68,9 +68,9 @@ export class BodyTx implements Tx {
     this.wrote = true;
   }
 
-  #refuse<T>(thrown: unknown): Promise<T> {
+  #refused(thrown: unknown): unknown {
     const error = storeError(thrown);
     this.failure ??= error;
-    return Promise.reject(error);
+    return error;
   }
 }

@@ -76,8 +76,11 @@ export class GroupRun {
   }
 
   async #loop(generation: number): Promise<void> {
-    for (let job = this.#jobs[this.#index]; job !== undefined; job = this.#jobs[this.#index]) {
+    const jobs = this.#jobs;
+    for (let i = this.#index; i < jobs.length; i += 1) {
+      const job = jobs[i] as Job;
       const tx = new BodyTx(job.name, this.#ground);
+      this.#index = i;
       this.#current = tx;
       try {
         const value = await job.body(tx);
@@ -89,9 +92,10 @@ export class GroupRun {
         job.state = 'threw';
         job.outcome = error;
       }
+      tx.ended = true;
+      if (job.state === 'returned' && tx.failure === undefined && this.#place.mode === 'write') continue;
       const end = this.#leave(job, tx);
       if (end !== undefined) return this.#end(end);
-      this.#index += 1;
     }
     this.#end({ kind: 'all_ended' });
   }
