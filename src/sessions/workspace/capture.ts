@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { ARCHIVE_LIMITS, foldName, nameFault } from '../../archive/index.ts';
-import { type FileFacts, type FileSystem, requireWithin, sha256Hex } from '../../core/index.ts';
-import type { Capture, SeenFile, SkippedName, TreeEntry } from './model.ts';
+import { type FileFacts, type FileSystem, LIMITS, requireWithin, sha256Hex } from '../../core/index.ts';
+import type { Capture, SeenFile, SkippedName, SkipReason, TreeEntry } from './model.ts';
 import type { BlobPlace, PackWriter } from './pack.ts';
 import { type FoundFile, type ScanOptions, scanWorkspace } from './scan.ts';
 import { sameFile, type StatCache } from './stat-cache.ts';
@@ -25,54 +25,75 @@ export type Captured = Omit<Capture, 'treeId' | 'created'>;
 
 const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** Lets the event loop have its turn after so much work. */
+class Turns {
+  #files = 0;
+  #bytes = 0;
+
+  async took(bytes: number): Promise<void> {
+    this.#files += 1;
+    this.#bytes += bytes;
+    if (this.#files < FILES_A_TURN && this.#bytes < BYTES_A_TURN) return;
+    [this.#files, this.#bytes] = [0, 0];
+    await breathe();
+  }
+}
+
 /** Reads a workspace into a tree; contents that are not stored yet go into the pack. */
 export async function readWorkspace(tools: CaptureTools, directory: string, options: ScanOptions): Promise<Captured> {
   const entries: TreeEntry[] = [];
   const skipped: SkippedName[] = [];
   const seen = new Map<string, SeenFile>();
+  const turns = new Turns();
   let filesRead = 0;
   let bytes = 0;
-  let [filesInTurn, bytesInTurn] = [0, 0];
   for (const found of scanWorkspace(tools.files, directory, options, (name) => skipped.push(name))) {
     const known = tools.cache.blobOf(found.path, found.facts, tools.nowMs);
-    const blob = known !== undefined && tools.index.has(known) ? known : await readFile(tools, found);
-    if (blob !== known) filesRead += 1;
-    if (blob === null || blob === undefined) {
-      skipped.push({ path: found.path, reason: blob === null ? 'changed_while_read' : 'unreadable' });
+    const isKnown = known !== undefined && tools.index.has(known);
+    const read = isKnown ? { blob: known, facts: found.facts } : await readFile(tools, found);
+    if (!isKnown) filesRead += 1;
+    if (typeof read === 'string') {
+      skipped.push({ path: found.path, reason: read });
       continue;
     }
-    bytes += found.facts.size;
+    const { blob, facts } = read;
+    bytes += facts.size;
     requireWithin('workspaceBytes', bytes);
-    entries.push({ path: found.path, blob, size: found.facts.size, mode: found.facts.mode & 0o777 });
-    seen.set(found.path, found.facts);
-    tools.cache.note(found.path, found.facts, blob, tools.nowMs);
-    filesInTurn += 1;
-    if (blob !== known) bytesInTurn += found.facts.size;
-    if (filesInTurn < FILES_A_TURN && bytesInTurn < BYTES_A_TURN) continue;
-    await breathe();
-    [filesInTurn, bytesInTurn] = [0, 0];
+    entries.push({ path: found.path, blob, size: facts.size, mode: facts.mode & 0o777 });
+    seen.set(found.path, facts);
+    tools.cache.note(found.path, facts, blob, tools.nowMs);
+    await turns.took(isKnown ? 0 : facts.size);
   }
   return { tree: sortedTree(entries, skipped), filesRead, seen, ...travelling(entries) };
 }
 
-/** The digest of a file's content, stored; null when it kept changing while it was read, undefined when it cannot be. */
-async function readFile(tools: CaptureTools, found: FoundFile): Promise<string | null | undefined> {
+/** The workspace's file failed, not the place where it is stored. */
+class Unreadable extends Error {}
+
+/** A file's content, stored, with what the file was before and after; or why not. Tried twice when it changes. */
+async function readFile(
+  tools: CaptureTools,
+  found: FoundFile,
+): Promise<{ readonly blob: string; readonly facts: FileFacts } | SkipReason> {
   for (let attempt = 0; attempt < 2; attempt += 1) {
     const fd = openNoFollow(tools.files, found.at);
-    if (fd === undefined) return undefined;
+    if (fd === undefined) return 'unreadable';
     try {
-      if (!sameFile(found.facts, tools.files.factsOf(fd))) return null;
-      const blob = await store(tools, fd, found.facts.size);
-      if (blob !== undefined && sameFile(found.facts, tools.files.factsOf(fd))) return blob;
+      const facts = tools.files.factsOf(fd);
+      if (facts.kind !== 'file' || facts.identity !== found.facts.identity) return 'changed_while_read';
+      if (facts.size > LIMITS.workspaceFileBytes) return 'too_large';
+      const blob = await store(tools, fd, facts.size);
+      if (blob !== undefined && sameFile(facts, tools.files.factsOf(fd))) return { blob, facts };
       tools.pack().forgetUnfinished();
-    } catch {
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
       tools.pack().forgetUnfinished();
-      return undefined;
+      return 'unreadable';
     } finally {
       tools.files.close(fd);
     }
   }
-  return null;
+  return 'changed_while_read';
 }
 
 function openNoFollow(files: FileSystem, at: string): number | undefined {
@@ -81,6 +102,14 @@ function openNoFollow(files: FileSystem, at: string): number | undefined {
     return files.open(at, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
   } catch {
     return undefined;
+  }
+}
+
+function readSome(files: FileSystem, fd: number, into: Uint8Array, position: number): number {
+  try {
+    return files.read(fd, into, position);
+  } catch (cause) {
+    throw new Unreadable('a file of the workspace could not be read', { cause });
   }
 }
 
@@ -95,7 +124,7 @@ async function store(tools: CaptureTools, fd: number, size: number): Promise<str
   const bytes = Buffer.allocUnsafe(size);
   let done = 0;
   while (done < size) {
-    const read = tools.files.read(fd, bytes.subarray(done), done);
+    const read = readSome(tools.files, fd, bytes.subarray(done), done);
     if (read === 0) return undefined;
     done += read;
   }
@@ -112,7 +141,7 @@ async function* fileChunks(
 ): AsyncGenerator<Uint8Array> {
   while (counted.bytes < size) {
     const bytes = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - counted.bytes));
-    const read = files.read(fd, bytes, counted.bytes);
+    const read = readSome(files, fd, bytes, counted.bytes);
     if (read === 0) return;
     counted.bytes += read;
     yield bytes.subarray(0, read);
