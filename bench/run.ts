@@ -8,8 +8,9 @@ import { dispatchSuite } from './suites/dispatch.ts';
 import { guardSuite } from './suites/guard.ts';
 import { rawSuite } from './suites/raw.ts';
 import { storeSuite } from './suites/store.ts';
+import { workspaceSuite } from './suites/workspace.ts';
 
-const SUITES: readonly BenchSuite[] = [storeSuite, rawSuite, dispatchSuite, archiveSuite, guardSuite];
+const SUITES: readonly BenchSuite[] = [storeSuite, rawSuite, dispatchSuite, archiveSuite, guardSuite, workspaceSuite];
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const json = process.argv.includes('--json');
