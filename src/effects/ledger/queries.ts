@@ -53,8 +53,7 @@ WHERE tenant_id = ? AND run_id = ? AND observation_id = ? AND type = 'observatio
 /** The claims of an operation that are not settled yet: tenant, operation. */
 export const OPEN_CLAIMS_OF_OPERATION = `
 SELECT c.run_id, c.effect_id FROM effect_records c INDEXED BY effect_operations
-WHERE c.tenant_id = ? AND c.operation_id = ? AND c.type = 'claim' AND NOT EXISTS (${SETTLED})
-ORDER BY c.run_id, c.sequence`;
+WHERE c.tenant_id = ? AND c.operation_id = ? AND c.type = 'claim' AND NOT EXISTS (${SETTLED})`;
 
 /** Claims of a run without any outcome, which no operation will settle: tenant, run. */
 export const INTERRUPTED_CLAIMS = `
