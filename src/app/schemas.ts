@@ -1,6 +1,7 @@
 import { approvalsSchema } from '../approvals/index.ts';
 import { effectsSchema } from '../effects/index.ts';
 import { operationsSchema, operationVerdictsSchema } from '../operations/index.ts';
+import { repliesSchema, tokensSchema } from '../principals/index.ts';
 import { runsSchema } from '../runs/index.ts';
 import { sessionsSchema } from '../sessions/index.ts';
 import { type ContextSchema, STORE_SCHEMAS } from '../store/index.ts';
@@ -9,6 +10,8 @@ import { controlsSchema } from './pause.ts';
 /** The tables of every context of the composed system. What one needs of another stands in its migrations. */
 export const HOLDFAST_SCHEMAS: readonly ContextSchema[] = [
   ...STORE_SCHEMAS,
+  tokensSchema,
+  repliesSchema,
   sessionsSchema,
   effectsSchema,
   approvalsSchema,

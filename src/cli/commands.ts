@@ -78,6 +78,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./unpause.ts'),
   },
   {
+    name: 'tokens',
+    summary: 'Make, list, rotate and revoke the tokens of those who may use the gateway',
+    load: () => import('./tokens.ts'),
+  },
+  {
     name: 'doctor',
     summary: 'Look at Node.js, the disk, the data folder and the database, and say what to do',
     load: () => import('./doctor.ts'),

@@ -9,6 +9,7 @@ import { mcpErrorCodes } from './error-codes/mcp.ts';
 import { modelsErrorCodes } from './error-codes/models.ts';
 import { approvalsErrorCodes } from './error-codes/approvals.ts';
 import { guardErrorCodes } from './error-codes/guard.ts';
+import { principalsErrorCodes } from './error-codes/principals.ts';
 import { sessionsErrorCodes } from './error-codes/sessions.ts';
 import { runsErrorCodes } from './error-codes/runs.ts';
 import { storeErrorCodes } from './error-codes/store.ts';
@@ -35,6 +36,7 @@ export const ERROR_TABLE = {
   ...sessionsErrorCodes,
   ...approvalsErrorCodes,
   ...guardErrorCodes,
+  ...principalsErrorCodes,
 } as const satisfies Record<string, ErrorCodeEntry>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;

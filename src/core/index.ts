@@ -44,6 +44,7 @@ export {
 export { FAULT_POINTS, type FaultPoint, type FaultPoints, noFaults } from './fault-points.ts';
 export { type FileFacts, type FileSystem, nodeFileSystem } from './file-system.ts';
 export { createIds, type Ids, isId, systemIds } from './ids.ts';
+export { newSecret } from './secret.ts';
 export { asJsonValue } from './json-domain.ts';
 export { KernelLock, type KernelLockOptions } from './kernel-lock.ts';
 export { isJsonObject, JsonNumber, type JsonObject, type JsonValue, plainJson } from './json-value.ts';

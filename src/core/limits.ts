@@ -6,6 +6,7 @@ import { coreLimits } from './limit-tables/core.ts';
 import { effectsLimits } from './limit-tables/effects.ts';
 import { guardLimits } from './limit-tables/guard.ts';
 import type { Limit } from './limit-tables/limit.ts';
+import { principalsLimits } from './limit-tables/principals.ts';
 import { sessionLimits } from './limit-tables/sessions.ts';
 import { storeLimits } from './limit-tables/store.ts';
 import { mcpLimits } from './limit-tables/mcp.ts';
@@ -28,6 +29,7 @@ export const LIMIT_TABLE = {
   ...tracesLimits,
   ...mcpLimits,
   ...callsLimits,
+  ...principalsLimits,
 } as const satisfies Record<string, Limit>;
 
 export type LimitName = keyof typeof LIMIT_TABLE;

@@ -4,6 +4,7 @@ import {
   guardClock,
   isId,
   isSha256Hex,
+  newSecret,
   requireUnixSeconds,
   sha256Hex,
   systemClock,
@@ -119,4 +120,13 @@ check('digests are SHA-256 in lower-case hex over the UTF-8 bytes', () => {
     [isSha256Hex(empty), isSha256Hex(empty.toUpperCase()), isSha256Hex(`${empty}\n`), isSha256Hex(1)],
     [true, false, false, false],
   );
+});
+
+check('a secret is 256 bits of what it is filled with, and another each time', () => {
+  assert.equal(
+    newSecret((bytes) => bytes.fill(255)),
+    `${'_'.repeat(42)}8`,
+  );
+  assert.match(newSecret(), /^[A-Za-z0-9_-]{43}$/);
+  assert.notEqual(newSecret(), newSecret());
 });

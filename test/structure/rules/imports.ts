@@ -15,6 +15,7 @@ import { eachNode, type ParsedFile, placeOf, type SourceTree } from '../source-t
 export const ROOMS = [
   'core',
   'store',
+  'principals',
   'archive',
   'tools',
   'sessions',
@@ -30,6 +31,7 @@ export const ROOMS = [
   'app',
   'engine',
   'gateway',
+  'client',
   'cli',
   'testing',
 ] as const;

@@ -1,0 +1,14 @@
+export { type IssuedToken, type Role, ROLES, type Token } from './model.ts';
+export { findReply, keepReply, type KeptReply, type KeyedRequest } from './replies.ts';
+export { repliesSchema, tokensSchema } from './tables.ts';
+export {
+  createToken,
+  hasToken,
+  listTokens,
+  type NewToken,
+  requireToken,
+  revokeToken,
+  rotateToken,
+  type TokenPage,
+  type TokensContext,
+} from './tokens.ts';
