@@ -5,6 +5,7 @@ import {
   type EditVerdict,
   type PolicySet,
   type RequestedAction,
+  approvalSessionHooks,
 } from '../approvals/index.ts';
 import { type CallsContext, callScopeText, HOLDFAST_PROFILE, operationTools } from '../calls/index.ts';
 import { canonicalJson, type Clock, createIds, type JsonObject, noFaults } from '../core/index.ts';
@@ -73,7 +74,7 @@ async function assemble(
   await ensurePlace(store, clock, principal, projectId);
   const heartbeat = await startHeartbeat(store, { clock, ids, leaseMs: options.instanceLeaseMs ?? INSTANCE_LEASE_MS });
   const tools = registryOf(options);
-  const sessions: SessionContext = { clock, ids, hooks: [] };
+  const sessions: SessionContext = { clock, ids, hooks: [approvalSessionHooks] };
   const operations = operationsOf(store, tools);
   const filesystem = openFilesystem({ dataDir });
   const calls: CallsContext = {

@@ -79,3 +79,5 @@ RETURNING *`;
 export const REVOKE_CONTINUATIONS = `UPDATE permission_requests
 SET continuation_required = 0, continuation_expires_at = NULL
 WHERE action_group_id = ? AND continuation_required = 1`;
+export const DROP_REQUESTS_OF_SESSION = `DELETE FROM permission_requests WHERE root_frame_id = ?`;
+export const DROP_RULES_OF_SESSION = `DELETE FROM permission_rules WHERE scope = 'conversation' AND scope_id = ?`;

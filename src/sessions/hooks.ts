@@ -49,6 +49,8 @@ export interface CheckpointParts {
 export interface SessionHooks {
   admit?(tx: Tx, admission: Admission): Promise<void>;
   onRevert?(tx: Tx, reverted: Reverted): Promise<void>;
+  /** The whole session is about to go: removes what this room keeps about it, or throws for what must stay. */
+  onDelete?(tx: Tx, rootFrameId: string): Promise<void>;
   checkpointParts?(tx: Tx, at: { readonly rootFrameId: string; readonly branchId: string }): Promise<CheckpointParts>;
 }
 

@@ -65,6 +65,7 @@ export {
 export { sessionsSchema } from './tables.ts';
 export { holdTicket, type NewTicket, queueTicket, releaseTicket } from './tickets.ts';
 export { type NewFork, forkBranch, setActiveBranch } from './branches.ts';
+export { deleteSession } from './deletion.ts';
 export type { Checkpoint, CursorKind, Cursors, ExecutionAttempt, RestoreOperation } from './checkpoint-model.ts';
 export { type CheckpointManner, createCheckpoint, type NewCheckpoint, requireCheckpoint } from './checkpoints.ts';
 export { type Segment, visibleSegments } from './projection.ts';
