@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BenchFigures, BenchRow, BenchSuite } from './suite.ts';
 import { archiveSuite } from './suites/archive.ts';
+import { callSuite } from './suites/call.ts';
 import { dispatchSuite } from './suites/dispatch.ts';
 import { guardSuite } from './suites/guard.ts';
 import { rawSuite } from './suites/raw.ts';
 import { storeSuite } from './suites/store.ts';
 import { workspaceSuite } from './suites/workspace.ts';
 
-const SUITES: readonly BenchSuite[] = [storeSuite, rawSuite, dispatchSuite, archiveSuite, guardSuite, workspaceSuite];
+const SUITES: readonly BenchSuite[] = [storeSuite, rawSuite, dispatchSuite, archiveSuite, guardSuite, workspaceSuite, callSuite];
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const json = process.argv.includes('--json');
