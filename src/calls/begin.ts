@@ -6,6 +6,7 @@ import {
   type KeyedCall,
   type OperationApproval,
   type OperationHandle,
+  type ReservedOperation,
   type PreparedRequest,
   prepareRequest,
   Principal,
@@ -36,7 +37,7 @@ export interface Beginning {
 /** What the first transaction came to. */
 export type Begun =
   /** Written down; the tool may run, until the lease ends. */
-  | { readonly kind: 'begun'; readonly operation: OperationHandle; readonly leaseUntilMs: number }
+  | { readonly kind: 'begun'; readonly operation: ReservedOperation; readonly leaseUntilMs: number }
   /** This call was begun before: its stored operation says what became of it. */
   | { readonly kind: 'known'; readonly operation: OperationHandle };
 

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../core/index.ts';
 import type { Filesystem } from '../effects/index.ts';
+import type { ReservedOperation } from '../operations/index.ts';
 import type { Tx } from '../store/index.ts';
 import { attemptExecute, type Invocation, reasonOf } from './attempt.ts';
 import { begin, type Beginning, type Begun, KnownOperation, leaseSecondsFor, requestOfCall } from './begin.ts';
@@ -83,7 +84,7 @@ async function executeWrite(context: CallsContext, of: ReadyCall): Promise<Execu
   const attempt = await attemptExecute(of.call.tool, of.call.input, invocationOf(of));
   await context.faults.reach('effect-sent');
   const finding = await classify(of.call.tool, of.call.input, attempt);
-  return { outcome: await conclude(context, of, beginning, finding), recorded: true };
+  return { outcome: await conclude(context, of, beginning, begun.operation, finding), recorded: true };
 }
 
 async function start(
@@ -132,9 +133,10 @@ async function conclude(
   context: CallsContext,
   of: ReadyCall,
   beginning: Beginning,
+  reserved: ReservedOperation,
   finding: Finding,
 ): Promise<CallOutcome> {
-  const ending = endingOf(of, beginning);
+  const ending = endingOf(of, beginning, reserved);
   const asked = finding.found === 'unknown' ? await askStatus(ending, invocationOf(of)) : null;
   // A `not_happened` while the lease runs says nothing: the request may still be under way.
   if (asked?.found === 'done')
@@ -142,11 +144,12 @@ async function conclude(
   return commitEnding(context, of, ending, beginning, finding);
 }
 
-function endingOf(of: ReadyCall, beginning: Beginning): Ending {
+function endingOf(of: ReadyCall, beginning: Beginning, reserved: ReservedOperation): Ending {
   const { call, groupId, place } = of;
   return {
     principal: place.principal,
     statusRef: beginning.request.statusRef,
+    reserved,
     request: beginning.request,
     tool: call.tool,
     input: call.input,

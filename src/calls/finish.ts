@@ -1,6 +1,6 @@
 import { HoldfastError, unixSeconds, utcText } from '../core/index.ts';
 import { recordObservation, settleOperation } from '../effects/index.ts';
-import type { PreparedRequest, Receipt } from '../operations/index.ts';
+import type { PreparedRequest, Receipt, ReservedOperation } from '../operations/index.ts';
 import { appendEvent, type Principal } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { receiptOf, type Tool, type ToolReceipt } from '../tools/index.ts';
@@ -18,6 +18,8 @@ export interface Ending {
   readonly tool: Tool;
   readonly input: unknown;
   readonly result: Omit<ResultOf, 'statusRef'>;
+  /** The operation as this process reserved it; absent where it is read back from the store. */
+  readonly reserved?: ReservedOperation;
   /** Who found it out; null for the tool's own answer. */
   readonly settledBy: SettledBy | null;
 }
@@ -74,7 +76,8 @@ export async function recordReceipts(tx: Tx, context: CallsContext, of: Ending, 
   const now = unixSeconds(context.clock);
   const receipt = makeReceipt(of, outputText, now);
   const { statusRef, request } = of;
-  const terms = { statusRef, expected: request, checked: receipt, keepChecked: true, now };
+  const reserved = of.reserved ? { reserved: of.reserved } : {};
+  const terms = { statusRef, expected: request, checked: receipt, keepChecked: true, now, ...reserved };
   const answer = await context.operations.record(tx, terms);
   if (answer.kind === 'succeeded') return;
   throw new NotRecorded(answer.kind);
