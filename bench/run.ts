@@ -11,7 +11,15 @@ import { rawSuite } from './suites/raw.ts';
 import { storeSuite } from './suites/store.ts';
 import { workspaceSuite } from './suites/workspace.ts';
 
-const SUITES: readonly BenchSuite[] = [storeSuite, rawSuite, dispatchSuite, archiveSuite, guardSuite, workspaceSuite, callSuite];
+const SUITES: readonly BenchSuite[] = [
+  storeSuite,
+  rawSuite,
+  dispatchSuite,
+  archiveSuite,
+  guardSuite,
+  workspaceSuite,
+  callSuite,
+];
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const json = process.argv.includes('--json');

@@ -125,7 +125,9 @@ function operationsOf(store: Store, tools: ToolRegistry): Operations {
     isApprover: () => true,
     profiles: [...PROVIDER_PROFILES, HOLDFAST_PROFILE],
     verdicts: true,
+    // A call's beginning and end stand in the feed as its ledger lines; what happens outside a call is told here.
     onChange: async (tx, { kind, tenant, statusRef }) => {
+      if (kind === 'reserved' || kind === 'succeeded') return;
       await appendFeed(tx, { tenantId: tenant, kind: `operation.${kind}`, reference: statusRef });
     },
   });

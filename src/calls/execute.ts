@@ -9,7 +9,7 @@ import { classify, type Finding } from './classify.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, refusalOf } from './denials.ts';
 import { type Ending, finish, type Found, NotRecorded, recordReceipts, unknownOutcome } from './finish.ts';
-import { idempotencyKey } from './identity.ts';
+import { effectIdOf, idempotencyKey } from './identity.ts';
 import type { CallAuthority, CallListener, CallPlace, PreparedCall } from './model.ts';
 import { allHold, lookAfter } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
@@ -150,6 +150,10 @@ function endingOf(of: ReadyCall, beginning: Beginning, reserved: ReservedOperati
     principal: place.principal,
     statusRef: beginning.request.statusRef,
     reserved,
+    effect: {
+      run: { tenantId: place.principal.tenant, runId: place.runId },
+      effectId: effectIdOf(place, groupId, call.callId),
+    },
     request: beginning.request,
     tool: call.tool,
     input: call.input,

@@ -1,5 +1,5 @@
 import { HoldfastError, unixSeconds, utcText } from '../core/index.ts';
-import { recordObservation, settleOperation } from '../effects/index.ts';
+import { type LedgerRun, recordObservation, recordOutcome, settleOperation } from '../effects/index.ts';
 import type { PreparedRequest, Receipt, ReservedOperation } from '../operations/index.ts';
 import { appendEvent, type Principal } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
@@ -20,6 +20,8 @@ export interface Ending {
   readonly result: Omit<ResultOf, 'statusRef'>;
   /** The operation as this process reserved it; absent where it is read back from the store. */
   readonly reserved?: ReservedOperation;
+  /** The effect that this process claimed; absent where it is read back from the store. */
+  readonly effect?: { readonly run: LedgerRun; readonly effectId: string };
   /** Who found it out; null for the tool's own answer. */
   readonly settledBy: SettledBy | null;
 }
@@ -138,12 +140,15 @@ type EffectEnd =
   | { readonly execution: 'reported_success'; readonly impact: 'possible' }
   | { readonly execution: 'not_executed'; readonly impact: 'none' };
 
+/** Writes how the effect of a call ended: directly where this process claimed it, else for whatever claimed it. */
 export async function settleEffects(
   tx: Tx,
-  of: Pick<Ending, 'principal' | 'statusRef'>,
+  of: Pick<Ending, 'principal' | 'statusRef' | 'effect'>,
   end: EffectEnd,
 ): Promise<void> {
-  await settleOperation(tx, { tenantId: of.principal.tenant, operationId: of.statusRef }, end);
+  const { principal, statusRef, effect } = of;
+  if (effect && (await recordOutcome(tx, effect.run, { ...end, effectId: effect.effectId }))) return;
+  await settleOperation(tx, { tenantId: principal.tenant, operationId: statusRef }, end);
 }
 
 async function recordSeen(tx: Tx, context: CallsContext, of: Ending, seen: readonly Seen[]): Promise<void> {

@@ -1,0 +1,146 @@
+import { pause, unpause } from '../../src/app/index.ts';
+import { putRule } from '../../src/approvals/index.ts';
+import { assert, check } from '../support/index.ts';
+import { callsThenDone, noteTool, openDesk } from './desk.ts';
+
+check('a writing tool that says nothing about approval waits for a person', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const { needsApproval: _said, ...silent } = { needsApproval: undefined };
+  const tool = noteTool({ ...silent, needsApproval: undefined as never });
+  const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go');
+  assert.equal(run.status, 'waiting_confirmation');
+  assert.equal(run.pending.length, 1);
+});
+
+check('nothing of a reply runs while one of its calls waits, and order is kept afterwards', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const ran: string[] = [];
+  const note = (name: string, needsApproval: boolean) =>
+    noteTool({ name, needsApproval, execute: ({ note: text }) => ({ at: ran.push(text) }) });
+  const model = callsThenDone([
+    { name: 'dangerous', note: 'first' },
+    { name: 'safe', note: 'second' },
+  ]);
+  const run = await holdfast.agent({ model, tools: [note('dangerous', true), note('safe', false)] }).run('go');
+  assert.deepEqual(ran, []);
+  await run.approve(run.pending[0]);
+  assert.deepEqual(ran, ['first', 'second']);
+  assert.equal(run.status, 'completed');
+});
+
+check('a rejected call does not run, its neighbours do, and the model reads the reason', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const ran: string[] = [];
+  const note = (name: string, needsApproval: boolean) =>
+    noteTool({ name, needsApproval, execute: ({ note: text }) => ({ at: ran.push(text) }) });
+  const model = callsThenDone([
+    { name: 'safe', note: 'second' },
+    { name: 'dangerous', note: 'first' },
+  ]);
+  const run = await holdfast.agent({ model, tools: [note('dangerous', true), note('safe', false)] }).run('go');
+  await run.reject(run.pending[0], 'not today');
+  assert.deepEqual(ran, ['second']);
+  assert.match(run.text, /NOT STARTED \(APPROVAL_DENIED\).*not today/);
+});
+
+check('what the business rule refuses is never asked of a person', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const tool = noteTool({ needsApproval: true, precondition: () => ({ refused: 'closed on Sundays' }) });
+  const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go');
+  assert.equal(run.status, 'completed');
+  assert.deepEqual(run.pending, []);
+  assert.match(run.text, /closed on Sundays/);
+});
+
+check('a repeat of what is unknown is refused, naming what settles it', async (t) => {
+  const { holdfast } = await openDesk(t);
+  let sent = 0;
+  const tool = noteTool({
+    execute: () => {
+      sent += 1;
+      throw new Error('connection reset');
+    },
+  });
+  const agent = holdfast.agent({ model: callsThenDone([{}], [{ id: 'again' }]), tools: [tool] });
+  const first = await agent.run('go');
+  assert.equal(first.view.outcome, 'unknown');
+  const second = await agent.run('again', { rootFrameId: first.view.sessionId });
+  const outcome = second.view.calls[0]?.outcome;
+  assert.equal(outcome?.state, 'not_started');
+  assert.equal('code' in outcome && outcome.code, 'UNRESOLVED_TWIN');
+  assert.match('resolve' in outcome ? outcome.resolve : '', /holdfast operations status status_[0-9a-f]{32}$/);
+  assert.equal(sent, 1);
+});
+
+check('no write starts while writes are paused, reads go on, and unpausing lets them start', async (t) => {
+  const { holdfast } = await openDesk(t);
+  await pause(holdfast.runtime.store, 'the books are being closed');
+  const read = noteTool({ name: 'look', effect: 'read' });
+  const model = callsThenDone([{ name: 'look' }, { id: 'write' }], [{ id: 'later' }]);
+  const agent = holdfast.agent({ model, tools: [noteTool(), read] });
+  const run = await agent.run('go');
+  assert.deepEqual(
+    run.view.calls.map((call) => call.outcome && 'code' in call.outcome && call.outcome.code),
+    [false, 'CALL_PAUSED', 'CALL_PAUSED'],
+  );
+  await unpause(holdfast.runtime.store);
+  const after = await holdfast.agent({ name: 'later', model: callsThenDone([{}]), tools: [] }).run('go');
+  assert.equal(after.status, 'completed');
+});
+
+check(
+  'a deny rule beats the tool that allows itself; an allow by a person for that exact tool lowers its ask',
+  async (t) => {
+    const { holdfast } = await openDesk(t);
+    const { runtime } = holdfast;
+    const rule = (tool: string, decision: 'allow' | 'deny') =>
+      runtime.store.write('test.rule', (tx) =>
+        putRule(tx, runtime.calls.sessions, runtime.principal, { scope: 'global', tool, pattern: '**', decision }),
+      );
+    await rule('free', 'deny');
+    await rule('asking', 'allow');
+    const tools = [noteTool({ name: 'free', needsApproval: false }), noteTool({ name: 'asking', needsApproval: true })];
+    const model = callsThenDone([{ name: 'free' }, { name: 'asking' }]);
+    const run = await holdfast.agent({ model, tools }).run('go');
+    assert.deepEqual(
+      run.view.calls.map((call) => call.outcome?.state),
+      ['not_started', 'done'],
+    );
+  },
+);
+
+check('five hundred, malformed, unknown and doubled calls: each a clear code, nothing run', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const tools = [noteTool()];
+  const endings = [
+    [Array.from({ length: 500 }, (_, i) => ({ id: `c-${i}` })), /MODEL_REPLY_TOO_LARGE/],
+    [[{ id: 'same' }, { id: 'same' }], /MODEL_REPLY_INVALID/],
+  ] as const;
+  for (const [i, [reply, code]] of endings.entries()) {
+    const run = await holdfast
+      .agent({ name: `a${i}`, model: callsThenDone(reply), tools: i === 0 ? tools : tools })
+      .run('go');
+    assert.equal(run.status, 'failed');
+    assert.match(JSON.stringify(await holdfast.runtime.runs.get(holdfast.runtime.principal, run.id)), code);
+  }
+  const odd = await holdfast
+    .agent({
+      name: 'odd',
+      tools,
+      model: ({ messages }) =>
+        messages.some((message) => message.role === 'tool')
+          ? 'done'
+          : {
+              calls: [
+                { callId: 'a', toolName: 'take_note', arguments: '{"note": ' },
+                { callId: 'b', toolName: 'no_such_tool', arguments: {} },
+                { callId: 'c', toolName: 'take_note', arguments: `{"note":"${'x'.repeat(80_000)}"}` },
+              ],
+            },
+    })
+    .run('go');
+  assert.deepEqual(
+    odd.view.calls.map((call) => call.outcome && 'code' in call.outcome && call.outcome.code),
+    ['TOOL_ARGUMENTS_INVALID', 'TOOL_UNKNOWN', 'TOOL_ARGUMENTS_INVALID'],
+  );
+});

@@ -1,0 +1,112 @@
+import type { TestContext } from 'node:test';
+import { recoverCall, settleByPerson, settleByStatus } from '../../src/calls/index.ts';
+import { assert, check, manualClock } from '../support/index.ts';
+import { callsThenDone, noteTool, openDesk } from './desk.ts';
+
+type Given = Parameters<typeof noteTool>[0];
+
+/** A run whose one call was sent and got no answer, with a clock that a test moves. */
+async function interrupted(t: TestContext, given: Given, options: { readonly approvalExpiresMs?: number } = {}) {
+  const clock = manualClock(Date.now());
+  // Long, so that moving the clock does not end the process's own lease.
+  const { holdfast } = await openDesk(t, { clock, instanceLeaseMs: 600_000, ...options });
+  let sent = 0;
+  const lost = () => {
+    sent += 1;
+    if (sent === 1) throw new Error('connection reset');
+    return { ok: true };
+  };
+  const tool = noteTool({ execute: lost, ...given });
+  const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go');
+  while (run.pending.length > 0) await run.approve(run.pending[0]);
+  const statusRef = run.view.calls[0]?.statusRef ?? '';
+  const { runtime } = holdfast;
+  const recovery = { filesystem: runtime.filesystem, signal: new AbortController().signal, redeliver: true };
+  const recover = () => recoverCall(runtime.calls, runtime.principal, statusRef, recovery);
+  return { clock, run, runtime, statusRef, recover, sent: () => sent };
+}
+
+check('a `once` call is never delivered again, however long ago it was', async (t) => {
+  const { clock, recover, sent } = await interrupted(t, { effect: 'once' });
+  clock.advance(500_000);
+  assert.equal((await recover()).outcome.state, 'unknown');
+  assert.equal(sent(), 1);
+});
+
+check('an `idempotent` call is delivered again under the same key, but only once its lease is over', async (t) => {
+  const keys: string[] = [];
+  const { clock, recover } = await interrupted(t, {
+    effect: 'idempotent',
+    execute: (_input, call) => {
+      keys.push(call.idempotencyKey);
+      if (keys.length === 1) throw new Error('connection reset');
+      return { ok: true };
+    },
+  });
+  assert.equal((await recover()).outcome.state, 'unknown');
+  assert.equal(keys.length, 1);
+  clock.advance(60_000);
+  assert.equal((await recover()).outcome.state, 'done');
+  assert.equal(keys.length, 2);
+  assert.equal(new Set(keys).size, 1);
+});
+
+check(
+  'a `reconcilable` call is asked first, and delivered again only when it is final that it did not happen',
+  async (t) => {
+    const { clock, recover, sent } = await interrupted(t, {
+      effect: 'reconcilable',
+      settlesWithinMs: 60_000,
+      status: () => ({ state: 'not_happened' }),
+    });
+    clock.advance(45_000);
+    assert.equal((await recover()).outcome.state, 'unknown');
+    assert.equal(sent(), 1);
+    clock.advance(60_000);
+    assert.equal((await recover()).outcome.state, 'done');
+    assert.equal(sent(), 2);
+  },
+);
+
+check('no delivery happens after the approval has expired: it is asked again', async (t) => {
+  const { clock, recover, sent } = await interrupted(
+    t,
+    { effect: 'idempotent', needsApproval: true },
+    { approvalExpiresMs: 90_000 },
+  );
+  clock.advance(120_000);
+  assert.equal((await recover()).outcome.state, 'unknown');
+  assert.equal(sent(), 1);
+});
+
+check('`not_happened` settles nothing before its time, and is final for the key afterwards', async (t) => {
+  const { clock, runtime, statusRef } = await interrupted(t, {
+    effect: 'reconcilable',
+    settlesWithinMs: 60_000,
+    status: () => ({ state: 'not_happened' }),
+  });
+  clock.advance(45_000);
+  assert.equal((await settleByStatus(runtime.calls, runtime.principal, statusRef)).state, 'unknown');
+  clock.advance(60_000);
+  const settled = await settleByStatus(runtime.calls, runtime.principal, statusRef);
+  assert.equal(settled.state, 'not_done');
+  assert.equal('settledBy' in settled && settled.settledBy, 'status_query');
+});
+
+check("a person's verdict settles it everywhere, and the run goes on with it", async (t) => {
+  const { clock, run, runtime, statusRef } = await interrupted(t, { effect: 'once' });
+  await assert.rejects(
+    settleByPerson(runtime.calls, runtime.principal, statusRef, { verdict: 'done', reason: 'I saw it' }),
+    { code: 'OPERATION_LEASE_RUNNING' },
+  );
+  clock.advance(60_000);
+  const said = { verdict: 'done', reason: 'I saw it in their books' } as const;
+  const outcome = await settleByPerson(runtime.calls, runtime.principal, statusRef, said);
+  assert.deepEqual(outcome, { state: 'done', output: null, verified: false, settledBy: 'person' });
+  await assert.rejects(settleByPerson(runtime.calls, runtime.principal, statusRef, said), {
+    code: 'OPERATION_SETTLED',
+  });
+  await run.resume();
+  assert.equal(run.status, 'completed');
+  assert.match(run.text, /DONE: a person confirmed/);
+});
