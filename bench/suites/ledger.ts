@@ -24,10 +24,6 @@ export const ledgerSchema: ContextSchema = {
 
 export const INSERT = 'INSERT INTO entries (entry_id, state, payload) VALUES (?, ?, ?)';
 export const FINISH = "UPDATE entries SET state = 'done' WHERE entry_id = ? AND state = 'pending'";
-const FIND = 'SELECT state, payload, attempts FROM entries WHERE entry_id = ?';
-const ATTEMPT = 'UPDATE entries SET attempts = attempts + 1 WHERE entry_id = ?';
-const MARK = 'INSERT INTO marks (mark_id, entry_id, note) VALUES (?, ?, ?)';
-const MARKS = 'SELECT note FROM marks WHERE mark_id = ?';
 
 export const PAYLOAD = JSON.stringify({ order: 'A-1', amount: 1200, note: 'x'.repeat(160) });
 
@@ -38,23 +34,6 @@ export function twoSteps(): Step[] {
   const id = systemIds.next();
   return [
     ['run', INSERT, [id, 'pending', PAYLOAD]],
-    ['run', FINISH, [id]],
-  ];
-}
-
-/** Twelve statements, as a call with its approval, claim and ledger lines would make: four reads, eight writes. */
-export function twelveSteps(): Step[] {
-  const id = systemIds.next();
-  const marks = [systemIds.next(), systemIds.next(), systemIds.next(), systemIds.next()];
-  return [
-    ['get', FIND, [id]],
-    ['run', INSERT, [id, 'pending', PAYLOAD]],
-    ['get', FIND, [id]],
-    ...marks.map((mark): Step => ['run', MARK, [mark, id, PAYLOAD]]),
-    ['run', ATTEMPT, [id]],
-    ['get', MARKS, [marks[0] ?? '']],
-    ['run', ATTEMPT, [id]],
-    ['get', FIND, [id]],
     ['run', FINISH, [id]],
   ];
 }
@@ -70,10 +49,10 @@ export class PlainLedger {
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
 
-  constructor(file: string) {
+  constructor(file: string, tables: string = TABLES) {
     this.database = new DatabaseSync(file);
     this.database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-8192');
-    this.database.exec(TABLES);
+    this.database.exec(tables);
     this.#begin = this.database.prepare('BEGIN IMMEDIATE');
     this.#commit = this.database.prepare('COMMIT');
   }

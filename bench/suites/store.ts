@@ -1,9 +1,10 @@
 import { join } from 'node:path';
-import type { Store } from '../../src/store/index.ts';
+import type { ContextSchema, Store } from '../../src/store/index.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
 import { type Contender, interleave, median } from '../measure.ts';
 import type { BenchRow, BenchSuite } from '../suite.ts';
-import { inBody, INSERT, ledgerSchema, PAYLOAD, PlainLedger, type Step, twelveSteps, twoSteps } from './ledger.ts';
+import { contextSchema, intent, twelveSteps, twoSteps } from './context-tables.ts';
+import { inBody, ledgerSchema, PlainLedger, type Step, twoSteps as tinySteps } from './ledger.ts';
 import { systemIds } from '../../src/core/index.ts';
 
 const SERIAL_WRITES = 60;
@@ -70,9 +71,16 @@ interface Pair {
   readonly rows: BenchRow[];
 }
 
-async function compare(folder: string, name: string, make: MakeSteps, grouped: boolean): Promise<Pair> {
-  const store = await openSqliteStore({ file: join(folder, `${name}-store.db`), schemas: [ledgerSchema] });
-  const plain = new PlainLedger(join(folder, `${name}-plain.db`));
+interface Comparison {
+  readonly name: string;
+  readonly make: MakeSteps;
+  readonly grouped: boolean;
+  readonly schema?: ContextSchema;
+}
+
+async function compare(folder: string, { name, make, grouped, schema = contextSchema }: Comparison): Promise<Pair> {
+  const store = await openSqliteStore({ file: join(folder, `${name}-store.db`), schemas: [schema] });
+  const plain = new PlainLedger(join(folder, `${name}-plain.db`), schema.migrations[0]?.sqlite);
   const measured = await interleave((grouped ? groupContenders : serialContenders)(store, plain, make), ROUNDS);
   await store.close();
   plain.close();
@@ -83,15 +91,24 @@ async function compare(folder: string, name: string, make: MakeSteps, grouped: b
   return { name, ratio, rows: [{ what: name, value: ratio.toFixed(3), note }] };
 }
 
+const COMPARISONS: readonly Comparison[] = [
+  { name: 'store_serial', make: twoSteps, grouped: false },
+  { name: 'store_serial_12', make: twelveSteps, grouped: false },
+  { name: 'store_group64', make: twoSteps, grouped: true },
+  { name: 'store_group64_12', make: twelveSteps, grouped: true },
+  // Two columns and no index but the key: as little as SQLite can do, so that the port weighs most.
+  { name: 'store_group64_tiny', make: tinySteps, grouped: true, schema: ledgerSchema },
+];
+
 const SMALL_ROWS = 1_000;
 const LARGE_ROWS = 100_000;
 const GROWTH_ROUNDS = 41;
 
 async function filled(folder: string, rows: number): Promise<Store> {
-  const store = await openSqliteStore({ file: join(folder, `growth-${rows}.db`), schemas: [ledgerSchema] });
+  const store = await openSqliteStore({ file: join(folder, `growth-${rows}.db`), schemas: [contextSchema] });
   const fill = (count: number) =>
     store.write('fill', async (tx) => {
-      for (let i = 0; i < count; i += 1) await tx.run(INSERT, [systemIds.next(), 'pending', PAYLOAD]);
+      for (let i = 0; i < count; i += 1) await inBody(tx, [intent(systemIds.next())]);
     });
   for (let left = rows; left > 0; left -= 10_000) await fill(Math.min(left, 10_000));
   return store;
@@ -124,13 +141,9 @@ async function growth(folder: string): Promise<Pair> {
 export const storeSuite: BenchSuite = {
   name: 'store',
   async run(folder) {
-    const pairs = [
-      await compare(folder, 'store_serial', twoSteps, false),
-      await compare(folder, 'store_serial_12', twelveSteps, false),
-      await compare(folder, 'store_group64', twoSteps, true),
-      await compare(folder, 'store_group64_12', twelveSteps, true),
-      await growth(folder),
-    ];
+    const pairs: Pair[] = [];
+    for (const comparison of COMPARISONS) pairs.push(await compare(folder, comparison));
+    pairs.push(await growth(folder));
     const ratios = Object.fromEntries(pairs.map(({ name, ratio }) => [name, Number(ratio.toFixed(3))]));
     return { rows: pairs.flatMap((pair) => pair.rows), figures: { ratios } };
   },

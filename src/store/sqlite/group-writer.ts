@@ -3,7 +3,7 @@ import { type FaultPoints, fail, type HoldfastError, LIMITS } from '../../core/i
 import type { StoreObserver } from '../observer.ts';
 import type { Tx } from '../port.ts';
 import { Checkpoints } from './checkpoints.ts';
-import { isDiskFailure, isSyncFailure, storeError } from './driver-errors.ts';
+import { isBusy, isDiskFailure, isSyncFailure, storeError } from './driver-errors.ts';
 import { type GroupEnd, GroupRun, type Job } from './group-run.ts';
 import { withPatience } from './patience.ts';
 import { Statements } from './statements.ts';
@@ -121,13 +121,23 @@ export class GroupWriter {
   async #attempt(jobs: readonly Job[], savepoints: boolean): Promise<Settled> {
     if (jobs.length === 0) return 'settled';
     const { busyTimeoutMs, observer, faults } = this.#options;
-    await withPatience(busyTimeoutMs, observer, () => this.#open());
+    if (!this.#openAtOnce()) await withPatience(busyTimeoutMs, observer, () => this.#open());
     await faults.reach('group-begun');
     const mode = savepoints ? 'write_with_savepoints' : 'write';
     const run = new GroupRun({ database: this.#database, statements: this.#statements, observer, mode }, jobs);
     const end = await run.run();
     if (end.kind === 'all_ended') return this.#commitGroup(jobs, run.wrote);
     return this.#rollBack(jobs, end);
+  }
+
+  #openAtOnce(): boolean {
+    try {
+      this.#open();
+      return true;
+    } catch (error) {
+      if (isBusy(error)) return false;
+      throw storeError(error);
+    }
   }
 
   #open(): void {
