@@ -1,7 +1,8 @@
-import { canonicalJson } from '../core/index.ts';
+import { canonicalJson, isJsonObject, type JsonValue } from '../core/index.ts';
 import type { ReadTx, Row } from '../store/index.ts';
 import type { Principal } from './model.ts';
 import { AUDIT_EVENTS, AUDIT_GROUPS, AUDIT_ORPHANS } from './audit-queries.ts';
+import { DELIVERY_METADATA } from './records/deliveries.ts';
 import { type Rendering, renderEvent, renderGroup } from './rendering.ts';
 import { eventOf, groupOf, jsonColumn } from './rows.ts';
 import { requireSession } from './service.ts';
@@ -61,8 +62,16 @@ function sameMessage(row: Row, shown: Rendering): boolean {
   return (
     row['m_role'] === shown.role &&
     row['m_content'] === shown.content &&
-    canonicalJson(jsonColumn(row['m_metadata'])) === canonicalJson(shown.metadata)
+    canonicalJson(ownMetadata(row)) === canonicalJson(shown.metadata)
   );
+}
+
+/** A message's metadata without what a delivery wrote into it afterwards. */
+function ownMetadata(row: Row): JsonValue {
+  const metadata = jsonColumn(row['m_metadata']);
+  if (!isJsonObject(metadata) || !Object.hasOwn(metadata, 'completion_delivery')) return metadata;
+  const own = Object.entries(metadata).filter(([field]) => !DELIVERY_METADATA.has(field));
+  return own.length === 0 ? null : Object.fromEntries(own);
 }
 
 /**

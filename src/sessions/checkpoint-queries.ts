@@ -15,7 +15,7 @@ SELECT p.id, b.root_frame_id, b.branch_id, ${nextNumber('session_checkpoints', '
     COALESCE((SELECT MAX(position) FROM action_events WHERE root_frame_id = b.root_frame_id), 0),
     COALESCE((SELECT MAX(position) FROM action_groups WHERE root_frame_id = b.root_frame_id), 0))),
   COALESCE(p.message, (SELECT MAX(seq) FROM messages WHERE root_frame_id = b.root_frame_id), 0),
-  COALESCE(p.cell, h.cell_cursor, 0), COALESCE(p.auto, h.auto_event_cursor, 0), p.tree, p.artifacts, p.pins,
+  COALESCE(p.cell, (SELECT MAX(state_revision) FROM cells WHERE root_frame_id = b.root_frame_id), h.cell_cursor, 0), COALESCE(p.auto, h.auto_event_cursor, 0), p.tree, p.artifacts, p.pins,
   p.generations, p.capabilities, p.permissions, p.recipe, p.metadata, p.at
 FROM p JOIN session_branches b ON b.branch_id = p.branch AND b.root_frame_id = p.root
   JOIN sessions s ON s.root_frame_id = b.root_frame_id AND s.tenant_id = p.tenant

@@ -1,12 +1,14 @@
 import { appendFeed, type Tx } from '../store/index.ts';
 import type { SessionContext } from './ledger.ts';
 import type { Principal } from './model.ts';
+import { RECORD_TABLES_TO_CLEAR } from './records/tables.ts';
 import { requireSession } from './service.ts';
 
 const MARK = 'UPDATE sessions SET deleting_at = ? WHERE root_frame_id = ?';
 
 /** Children before parents. While `deleting_at` is set, the guards of the append-only tables step aside. */
 const REMOVE = [
+  ...RECORD_TABLES_TO_CLEAR,
   'messages',
   'execution_attempts',
   'action_events',

@@ -78,6 +78,7 @@ export {
   runningRestore,
 } from './restores.ts';
 export { listCheckpoints, listRestores, visibleEvents, visibleGroups, visibleMessages } from './visible.ts';
+export * from './records/index.ts';
 export * from './workspace/index.ts';
 export {
   type NotUndone,

@@ -1,5 +1,6 @@
 import type { ContextSchema } from '../store/index.ts';
 import { CHECKPOINT_TABLES } from './checkpoint-tables.ts';
+import { RECORD_TABLES } from './records/tables.ts';
 import { WORKSPACE_TABLES } from './workspace/tables.ts';
 
 const SESSIONS = `
@@ -160,5 +161,6 @@ export const sessionsSchema: ContextSchema = {
     { number: 1, name: 'sessions and action ledger', sqlite: SESSIONS + LEDGER + GUARDS },
     { number: 2, name: 'checkpoints, restore operations and attempts', sqlite: CHECKPOINT_TABLES },
     { number: 3, name: 'workspace trees and packs', sqlite: WORKSPACE_TABLES },
+    { number: 4, name: 'artifacts, deliveries, notebook and side records', sqlite: RECORD_TABLES },
   ],
 };

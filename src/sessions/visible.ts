@@ -26,7 +26,8 @@ export async function visibleMessages(
     await requireBranch(tx, principal, of.rootFrameId, of.branchId),
     'message',
   );
-  return walk(tx, segments, query, sql.SEGMENT_MESSAGES, [], messageOf, (message) => message.seq);
+  const rows = { text: sql.SEGMENT_MESSAGES, params: [], of: messageOf, placeOf: (message: Message) => message.seq };
+  return walkSegments(tx, segments, query, rows);
 }
 
 /** What a branch shows of its action groups. BRANCH_NOT_FOUND. */
@@ -37,7 +38,8 @@ export async function visibleGroups(
   query: PageQuery = {},
 ): Promise<Page<ActionGroup>> {
   const segments = await visibleSegments(tx, await requireBranch(tx, principal, of.rootFrameId, of.branchId), 'action');
-  return walk(tx, segments, query, sql.SEGMENT_GROUPS, [], groupOf, (group) => group.position);
+  const rows = { text: sql.SEGMENT_GROUPS, params: [], of: groupOf, placeOf: (group: ActionGroup) => group.position };
+  return walkSegments(tx, segments, query, rows);
 }
 
 /** What a branch shows of its action events. BRANCH_NOT_FOUND. */
@@ -48,18 +50,29 @@ export async function visibleEvents(
   query: PageQuery = {},
 ): Promise<Page<ActionEvent>> {
   const segments = await visibleSegments(tx, await requireBranch(tx, principal, of.rootFrameId, of.branchId), 'action');
-  return walk(tx, segments, query, sql.SEGMENT_EVENTS, [of.rootFrameId], eventOf, (event) => event.position);
+  const placeOf = (event: ActionEvent): number => event.position;
+  return walkSegments(tx, segments, query, {
+    text: sql.SEGMENT_EVENTS,
+    params: [of.rootFrameId],
+    of: eventOf,
+    placeOf,
+  });
+}
+
+/** How the rows of one log are read. Parameters: `params`, branch, after, up to, rows. */
+export interface SegmentRows<T> {
+  readonly text: string;
+  readonly params: SqlParams;
+  readonly of: (row: Row) => T;
+  readonly placeOf: (item: T) => number;
 }
 
 /** Reads segment by segment until a page is full; places only rise from one segment to the next. */
-async function walk<T>(
+export async function walkSegments<T>(
   tx: ReadTx,
   segments: readonly Segment[],
   query: PageQuery,
-  text: string,
-  params: SqlParams,
-  of: (row: Row) => T,
-  placeOf: (item: T) => number,
+  { text, params, of, placeOf }: SegmentRows<T>,
 ): Promise<Page<T>> {
   const limit = pageSize(query.limit);
   const from = afterNumber(query.after, 0);

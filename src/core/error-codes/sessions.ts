@@ -121,6 +121,27 @@ export const sessionsErrorCodes = {
     retryable: false,
     resolve: 'Mark the milestones in their order, and end the attempt once.',
   },
+  RECORD_NOT_FOUND: {
+    family: 'not_found',
+    http: 404,
+    exit: 2,
+    retryable: false,
+    resolve: 'Show the session with `holdfast sessions show` and use the id of something in it.',
+  },
+  DELIVERY_CONFLICT: {
+    family: 'conflict',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Look at the delivery as it is, and make another one with a key of its own.',
+  },
+  DELIVERY_INVALID: {
+    family: 'validation',
+    http: 422,
+    exit: 2,
+    retryable: false,
+    resolve: 'Deliver versions of the session that have their bytes, each once, with a message that is unchanged.',
+  },
   WORKSPACE_NOT_A_FOLDER: {
     family: 'validation',
     http: 400,

@@ -13,6 +13,12 @@ export const sessionLimits = {
   sessionPageRows: { max: 500, unit: 'items', why: 'A page is held in memory and shown whole.' },
   sessionBranches: { max: 512, unit: 'items', why: 'The package contract: a session with more cannot travel.' },
   sessionCheckpoints: { max: 25_000, unit: 'items', why: 'The package contract: a session with more cannot travel.' },
+  sessionRecords: {
+    max: 200_000,
+    unit: 'items',
+    why: 'One kind of record in one session: above what a package may carry of any kind, so that an export can say so.',
+  },
+  sessionDeliveryVersions: { max: 10_000, unit: 'items', why: 'The package contract for the artifacts of a session.' },
   sessionTicketsQueued: {
     max: 1000,
     unit: 'items',
