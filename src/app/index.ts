@@ -16,6 +16,8 @@ export { type GuardSettings, runGuard } from './guard.ts';
 export { type AgentOptions, Holdfast, type HoldfastOptions } from './holdfast.ts';
 export { pause, pausedBecause, unpause } from './pause.ts';
 export { type CallView, runDocument, type RunView, viewOfRun } from './run-view.ts';
+export { deliverAgain, operationDocument } from './operation-view.ts';
+export { requestView } from './request-view.ts';
 export { APPROVER_ROLE, type Runtime } from './runtime.ts';
 export { HOLDFAST_SCHEMAS } from './schemas.ts';
 export {

@@ -57,7 +57,7 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
     reason: run.state.status === 'failed' ? run.state.message : '',
     text: run.state.status === 'completed' ? run.state.text : last,
     calls,
-    pending: await pendingOf(runtime, principal, runId),
+    pending: await runtime.approvals.pendingOfRun(principal, { rootFrameId, runId }),
     turnsUsed: run.turnsUsed,
     tokens: { prompt: run.promptTokens, completion: run.completionTokens },
     createdAt: run.createdAt,
@@ -88,17 +88,6 @@ function shownArguments(runtime: Runtime, toolName: string, text: string | null)
   if (text === null) return null;
   const secretFields = runtime.tools.current(toolName)?.secretFields ?? [];
   return JSON.stringify(redact(readCanonicalJson(text, JSON_PROFILES.operations), { secretFields }));
-}
-
-async function pendingOf(runtime: Runtime, principal: Principal, runId: string): Promise<readonly ShownRequest[]> {
-  const found: ShownRequest[] = [];
-  let after: string | undefined;
-  do {
-    const page = await runtime.approvals.pending(principal, after === undefined ? {} : { after });
-    found.push(...page.items.filter((request) => request.document['run_id'] === runId));
-    after = page.next ?? undefined;
-  } while (after !== undefined);
-  return found;
 }
 
 /** The document of a run: what `--json` and HTTP carry. Snake case, closed. */

@@ -15,6 +15,7 @@ export function escapeForDisplay(text: string): string {
 /** One permission request as every surface shows it. */
 export interface ShownRequest {
   readonly requestId: string;
+  readonly rootFrameId: string;
   /** What a decision sends back, computed from the very texts that are shown here. */
   readonly digest: string;
   /** How it stands now; `expired` is judged by the clock even before a sweep has written it down. */
@@ -41,6 +42,7 @@ export function showRequest({ action, status }: PermissionRequest, now: number):
   const { roles, subjects } = action.approver;
   return {
     requestId: action.requestId,
+    rootFrameId: action.rootFrameId,
     digest: requestDigest(whole),
     status: statusWord(status, isExpired(action.expiresAt, now)),
     tool: escapeForDisplay(action.tool),

@@ -46,6 +46,8 @@ AND (state = 'pending' OR (${UNUSED})) ORDER BY expires_at LIMIT ?`;
 /** The requests of a run, or of a group, that still hold or could give authority. */
 export const LIST_OPEN_OF_RUN = `SELECT * FROM permission_requests
 WHERE root_frame_id = ? AND run_id = ? AND tenant_id = ? AND (state = 'pending' OR (${UNUSED})) ORDER BY decision_id`;
+export const LIST_PENDING_OF_RUN = `SELECT * FROM permission_requests
+WHERE root_frame_id = ? AND run_id = ? AND tenant_id = ? AND state = 'pending' ORDER BY decision_id`;
 export const LIST_OPEN_OF_GROUP = `SELECT * FROM permission_requests
 WHERE action_group_id = ? AND tenant_id = ? AND (state = 'pending' OR (${UNUSED})) ORDER BY decision_id`;
 

@@ -40,6 +40,17 @@ export class Approvals {
     return this.#page(sql.LIST_PENDING, principal, query.after ?? '', query.limit);
   }
 
+  /** What waits of one run, oldest first: at most as many as its last model turn proposed calls. */
+  async pendingOfRun(
+    principal: Principal,
+    run: { readonly rootFrameId: string; readonly runId: string },
+  ): Promise<readonly ShownRequest[]> {
+    const params = [run.rootFrameId, run.runId, principal.tenant];
+    const rows = await this.#store.read('approvals.pending-of-run', (tx) => tx.all(sql.LIST_PENDING_OF_RUN, params));
+    const now = this.#context.clock.nowMs();
+    return rows.map((row) => showRequest(requestOf(row), now));
+  }
+
   /** Every request, newest first. */
   async list(principal: Principal, query: { after?: string; limit?: number } = {}): Promise<Page<ShownRequest>> {
     return this.#page(sql.LIST_REQUESTS, principal, query.after ?? '\u{10ffff}', query.limit);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { requestView } from '../app/index.ts';
 import type { ShownRequest } from '../approvals/index.ts';
 import { fail, isJsonObject, JSON_PROFILES, type JsonObject, readStrictJson } from '../core/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
@@ -50,7 +51,7 @@ async function list(context: CommandContext, options: RunOptions & { all?: boole
     const { approvals, principal } = runtime;
     const page = options.all ? await approvals.list(principal, query) : await approvals.pending(principal, query);
     context.output.result({
-      document: { requests: page.items.map(requestDocument), next: page.next },
+      document: { requests: page.items.map(requestView), next: page.next },
       lines: (colours) => [
         ...(page.items.length === 0 ? ['Nothing waits for a decision.'] : []),
         ...page.items.map((one) => `${one.requestId}  ${colours.yellow(one.status)}  ${one.tool} ${one.argumentsText}`),
@@ -68,15 +69,9 @@ function show(context: CommandContext, id: string, options: RunOptions): Promise
   });
 }
 
-/** A request as `--json` carries it: what is bound, its digest, and how it stands. */
-function requestDocument(request: ShownRequest) {
-  const { digest, status, decidedBy, message, supersededBy, document } = request;
-  return { ...document, digest, status, decided_by: decidedBy, message, superseded_by: supersededBy };
-}
-
 function tell({ output }: CommandContext, request: ShownRequest): void {
   output.result({
-    document: requestDocument(request),
+    document: requestView(request),
     lines: (colours) => [
       `${colours.bold(request.tool)}  ${colours.yellow(request.status)}`,
       `  arguments  ${request.argumentsText}`,

@@ -78,6 +78,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./unpause.ts'),
   },
   {
+    name: 'serve',
+    summary: 'Open the HTTP gateway: runs, approvals and operations for people and programs elsewhere',
+    load: () => import('./serve.ts'),
+  },
+  {
     name: 'tokens',
     summary: 'Make, list, rotate and revoke the tokens of those who may use the gateway',
     load: () => import('./tokens.ts'),

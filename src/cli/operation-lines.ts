@@ -1,5 +1,5 @@
 import type pc from 'picocolors';
-import { displayText, type JsonObject } from '../core/index.ts';
+import { displayText } from '../core/index.ts';
 import type { KnownOutcome, OperationView } from '../operations/index.ts';
 
 type Colours = ReturnType<typeof pc.createColors>;
@@ -53,37 +53,4 @@ function settling({ known: word, statusRef }: OperationView): readonly string[] 
     `  settle it  holdfast operations status ${statusRef}`,
     `         or  holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`,
   ];
-}
-
-/** An operation as `--json` carries it. */
-export function operationDocument(view: OperationView): JsonObject {
-  const { receipt, verdict, lateReceipt } = view;
-  return {
-    status_ref: view.statusRef,
-    tool: view.tool,
-    subject: view.subject,
-    state: view.state,
-    // The one outcome type has no word for what is under way: until it is known, it is unknown.
-    outcome: view.known === 'done' || view.known === 'not_done' ? view.known : 'unknown',
-    progress: view.known,
-    arguments: view.argumentsJson,
-    request_sha256: view.requestSha256,
-    idempotency_key: view.idempotencyKey,
-    approval_id: view.approvalId,
-    approver_id: view.approverId,
-    attempts: view.attempts,
-    lease_owner: view.leaseOwner,
-    lease_until: view.leaseUntil,
-    created_at: view.createdAt,
-    completed_at: view.completedAt,
-    receipt: receipt && { receipt_id: receipt.receiptId, observed_at: receipt.observedAt, result: receipt.resultJson },
-    late_receipt: lateReceipt && { receipt_id: lateReceipt.receiptId, observed_at: lateReceipt.observedAt },
-    verdict: verdict && {
-      verdict: verdict.verdict,
-      source: verdict.source,
-      decided_by: verdict.decidedBy,
-      reason: verdict.reason,
-      decided_at: verdict.decidedAt,
-    },
-  };
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { Runtime } from '../app/index.ts';
+import { operationDocument, type Runtime } from '../app/index.ts';
 import { fail } from '../core/index.ts';
 import type { OperationView } from '../operations/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
-import { operationDocument, operationLines, operationRow } from './operation-lines.ts';
+import { operationLines, operationRow } from './operation-lines.ts';
 import { type RunOptions, withConfigured, withEveryTool, withoutAgents } from './with-runtime.ts';
 
 interface ListOptions extends RunOptions {
@@ -99,13 +99,8 @@ function status(context: CommandContext, ref: string, options: RunOptions): Prom
 
 function deliver(context: CommandContext, ref: string, options: RunOptions): Promise<ExitCode> {
   return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
-    const { recordRecovered, recoverCall, resultOf } = await import('../calls/index.ts');
-    const recovery = { filesystem: runtime.filesystem, signal: new AbortController().signal, redeliver: true };
-    const { outcome, recorded } = await recoverCall(runtime.calls, runtime.principal, ref, recovery);
-    if (!recorded && outcome.state !== 'unknown') {
-      const of = await resultOf(runtime.calls, runtime.principal, ref);
-      await recordRecovered(runtime.calls, runtime.principal, of, outcome);
-    }
+    const { deliverAgain } = await import('../app/index.ts');
+    await deliverAgain(runtime, runtime.principal, ref);
     return tell(context, runtime, ref);
   });
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Runtime } from '../app/index.ts';
-import { displayText, fail, type JsonObject } from '../core/index.ts';
-import type { IssuedToken, Role, Token } from '../principals/index.ts';
+import { displayText, fail } from '../core/index.ts';
+import { type IssuedToken, type Role, type Token, tokenDocument } from '../principals/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
@@ -121,18 +121,4 @@ function tokenLine(token: Token): string {
   const ended = revokedAt !== null ? '  revoked' : '';
   const until = expiresAt === null ? '' : `  until ${new Date(expiresAt).toISOString()}`;
   return `${tokenId}  ${displayText(subjectId)}  ${roles.join(', ')}  ${displayText(name)}${until}${ended}`;
-}
-
-function tokenDocument(token: Token): JsonObject {
-  return {
-    token_id: token.tokenId,
-    tenant: token.tenantId,
-    subject: token.subjectId,
-    roles: [...token.roles],
-    name: token.name,
-    created_at: token.createdAt,
-    expires_at: token.expiresAt,
-    rotated_at: token.rotatedAt,
-    revoked_at: token.revokedAt,
-  };
 }

@@ -8,6 +8,7 @@ import { operationsErrorCodes } from './error-codes/operations.ts';
 import { mcpErrorCodes } from './error-codes/mcp.ts';
 import { modelsErrorCodes } from './error-codes/models.ts';
 import { approvalsErrorCodes } from './error-codes/approvals.ts';
+import { gatewayErrorCodes } from './error-codes/gateway.ts';
 import { guardErrorCodes } from './error-codes/guard.ts';
 import { principalsErrorCodes } from './error-codes/principals.ts';
 import { sessionsErrorCodes } from './error-codes/sessions.ts';
@@ -37,6 +38,7 @@ export const ERROR_TABLE = {
   ...approvalsErrorCodes,
   ...guardErrorCodes,
   ...principalsErrorCodes,
+  ...gatewayErrorCodes,
 } as const satisfies Record<string, ErrorCodeEntry>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;

@@ -4,6 +4,7 @@ import { approvalsLimits } from './limit-tables/approvals.ts';
 import { callsLimits } from './limit-tables/calls.ts';
 import { coreLimits } from './limit-tables/core.ts';
 import { effectsLimits } from './limit-tables/effects.ts';
+import { gatewayLimits } from './limit-tables/gateway.ts';
 import { guardLimits } from './limit-tables/guard.ts';
 import type { Limit } from './limit-tables/limit.ts';
 import { principalsLimits } from './limit-tables/principals.ts';
@@ -30,6 +31,7 @@ export const LIMIT_TABLE = {
   ...mcpLimits,
   ...callsLimits,
   ...principalsLimits,
+  ...gatewayLimits,
 } as const satisfies Record<string, Limit>;
 
 export type LimitName = keyof typeof LIMIT_TABLE;

@@ -1,4 +1,4 @@
-export { type IssuedToken, type Role, ROLES, type Token } from './model.ts';
+export { type IssuedToken, type Role, ROLES, type Token, tokenDocument } from './model.ts';
 export { findReply, keepReply, type KeptReply, type KeyedRequest } from './replies.ts';
 export { repliesSchema, tokensSchema } from './tables.ts';
 export {

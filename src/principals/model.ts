@@ -1,3 +1,5 @@
+import type { JsonObject } from '../core/index.ts';
+
 /** What a token lets its holder do. Each is given on its own: an admin decides nothing, an approver starts nothing. */
 export const ROLES = ['agent', 'approver', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
@@ -20,4 +22,19 @@ export interface Token {
 export interface IssuedToken {
   readonly token: Token;
   readonly text: string;
+}
+
+/** A token as `--json` and HTTP carry it: never its text. Snake case, closed. */
+export function tokenDocument(token: Token): JsonObject {
+  return {
+    token_id: token.tokenId,
+    tenant: token.tenantId,
+    subject: token.subjectId,
+    roles: [...token.roles],
+    name: token.name,
+    created_at: token.createdAt,
+    expires_at: token.expiresAt,
+    rotated_at: token.rotatedAt,
+    revoked_at: token.revokedAt,
+  };
 }

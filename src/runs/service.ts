@@ -17,6 +17,8 @@ export interface StartRun {
   readonly branchId?: string;
   readonly context?: JsonObject;
   readonly listener?: RunListener;
+  /** Writes more in the commit that begins the run; what it throws undoes all of it. */
+  readonly within?: (tx: Tx, begun: { readonly runId: string; readonly rootFrameId: string }) => Promise<void>;
 }
 
 /** A run that this process carries out. `ended` settles when it waits, has ended, or failed to be carried out. */
@@ -52,6 +54,11 @@ export class Runs {
     this.#agents.set(agent.name, agent);
   }
 
+  /** The names of the agents that are known to this process. */
+  agents(): readonly string[] {
+    return [...this.#agents.keys()];
+  }
+
   /**
    * Begins a run: its session (unless one is named), the turn with the user's request, and its record, in one commit;
    * then carries it on. Throws SESSION_NOT_FOUND, BRANCH_NOT_FOUND, PROJECT_NOT_FOUND, SESSION_QUARANTINED,
@@ -75,6 +82,7 @@ export class Runs {
         ownerInstanceId: this.#context.instanceId,
         now: clock.nowMs(),
       });
+      await start.within?.(tx, { runId, rootFrameId: place.rootFrameId });
     });
     return this.#carryOn(principal, runId, agent, start.listener ?? {});
   }

@@ -21,6 +21,7 @@ export {
   type PageQuery,
   requireGroup,
 } from './history.ts';
+export { sessionOfEntry } from './feed-places.ts';
 export type { Admission, CheckpointParts, Reverted, SessionHooks } from './hooks.ts';
 export {
   appendEvent,

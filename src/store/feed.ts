@@ -44,6 +44,7 @@ export interface FeedEntry {
 
 const APPEND = 'INSERT INTO feed (tenant_id, kind, reference) VALUES (?, ?, ?)';
 const COLUMNS = 'seq, tenant_id AS tenantId, kind, reference';
+const HEAD = 'SELECT max(seq) AS head FROM feed';
 const PAGE = `SELECT ${COLUMNS} FROM feed WHERE tenant_id = ? AND seq > ? ORDER BY seq LIMIT ?`;
 
 /** Appends an entry in the open transaction and gives its number: in order, and only known to others once committed. */
@@ -52,6 +53,12 @@ export async function appendFeed(tx: Tx, entry: Omit<FeedEntry, 'seq'>): Promise
   const reference = requireText('reference', entry.reference);
   const { lastInsertRowid } = await tx.run(APPEND, [entry.tenantId, kind, reference]);
   return lastInsertRowid;
+}
+
+/** The newest number of the whole feed, of whatever tenant; 0 while it is empty. */
+export async function feedHead(tx: ReadTx): Promise<number> {
+  const row = await tx.get(HEAD);
+  return Number(row?.['head'] ?? 0);
 }
 
 export interface FeedPage {

@@ -1,0 +1,164 @@
+import { systemIds } from '../core/index.ts';
+import type * as wire from '../gateway/index.ts';
+import { events, type EventsAsked, type GatewayEvent } from './events.ts';
+import { type ClientOptions, send } from './request.ts';
+
+/** A page of a list: `after` is the `next` of the page before. */
+export interface PageAsked {
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+/** A request that creates. The same key with the same request creates once, however often it is sent. */
+export interface Creating {
+  /** Default: a fresh one, so that each call creates. Give your own to send it again after a lost answer. */
+  readonly key?: string;
+}
+
+const at = (...parts: readonly string[]): string => `/api/v1/${parts.map(encodeURIComponent).join('/')}`;
+
+/**
+ * The gateway's routes as functions, with the types of the schemas that the gateway validates with. Each throws
+ * `GatewayRefusal` for what the gateway refuses, and what `fetch` throws where it cannot be reached.
+ */
+export class HoldfastClient {
+  readonly #options: ClientOptions;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  principal(): Promise<wire.PrincipalBody> {
+    return this.#get(at('principal'));
+  }
+
+  listProjects(page: PageAsked = {}): Promise<wire.ProjectPageBody> {
+    return this.#get(at('projects'), page);
+  }
+
+  createProject(name: string, creating: Creating = {}): Promise<wire.ProjectBody> {
+    return this.#create(at('projects'), { name }, creating);
+  }
+
+  listSessions(page: PageAsked = {}): Promise<wire.SessionPageBody> {
+    return this.#get(at('sessions'), page);
+  }
+
+  createSession(session: wire.NewSessionBody = {}, creating: Creating = {}): Promise<wire.BegunSessionBody> {
+    return this.#create(at('sessions'), session, creating);
+  }
+
+  showSession(sessionId: string): Promise<wire.SessionBody> {
+    return this.#get(at('sessions', sessionId));
+  }
+
+  listBranches(sessionId: string, page: PageAsked = {}): Promise<wire.BranchPageBody> {
+    return this.#get(at('sessions', sessionId, 'branches'), page);
+  }
+
+  listMessages(sessionId: string, page: PageAsked = {}): Promise<wire.MessagePageBody> {
+    return this.#get(at('sessions', sessionId, 'messages'), page);
+  }
+
+  listRuns(page: PageAsked = {}): Promise<wire.RunPageBody> {
+    return this.#get(at('runs'), page);
+  }
+
+  /** Begins a run; it goes on in the gateway's process. Watch it with `events` or `showRun`. */
+  startRun(run: wire.NewRunBody, creating: Creating = {}): Promise<wire.BegunRunBody> {
+    return this.#create(at('runs'), run, creating);
+  }
+
+  showRun(runId: string): Promise<wire.RunBody> {
+    return this.#get(at('runs', runId));
+  }
+
+  stopRun(runId: string): Promise<wire.MovedRunBody> {
+    return this.#post(at('runs', runId, 'stop'));
+  }
+
+  resumeRun(runId: string): Promise<wire.MovedRunBody> {
+    return this.#post(at('runs', runId, 'resume'));
+  }
+
+  runEffects(runId: string, page: PageAsked = {}): Promise<wire.RunEffectsBody> {
+    return this.#get(at('runs', runId, 'effects'), page);
+  }
+
+  listApprovals(query: PageAsked & { readonly which?: 'pending' | 'all' } = {}): Promise<wire.ApprovalPageBody> {
+    return this.#get(at('approvals'), query);
+  }
+
+  showApproval(requestId: string): Promise<wire.ApprovalBody> {
+    return this.#get(at('approvals', requestId));
+  }
+
+  /** Decides a request, once, on exactly what `showApproval` showed: send its digest. */
+  decide(requestId: string, decision: wire.DecisionBody): Promise<wire.DecidedBody> {
+    return this.#post(at('approvals', requestId, 'decision'), decision);
+  }
+
+  listOperations(query: PageAsked & { readonly open?: boolean } = {}): Promise<wire.OperationPageBody> {
+    return this.#get(at('operations'), query);
+  }
+
+  showOperation(statusRef: string): Promise<wire.OperationBody> {
+    return this.#get(at('operations', statusRef));
+  }
+
+  /** Has the other side asked what became of it. */
+  askOperation(statusRef: string): Promise<wire.OperationBody> {
+    return this.#post(at('operations', statusRef, 'status'));
+  }
+
+  /** Has it delivered again under the same key, where its tool allows that. */
+  processOperation(statusRef: string): Promise<wire.OperationBody> {
+    return this.#post(at('operations', statusRef, 'process'));
+  }
+
+  /** Says what a person found out about it; final. */
+  settleOperation(statusRef: string, verdict: wire.VerdictBody): Promise<wire.OperationBody> {
+    return this.#post(at('operations', statusRef, 'verdict'), verdict);
+  }
+
+  auditOperations(): Promise<wire.OperationsAuditBody> {
+    return this.#get(at('operations', 'audit'));
+  }
+
+  listEffects(page: PageAsked = {}): Promise<wire.EffectPageBody> {
+    return this.#get(at('effects'), page);
+  }
+
+  listTokens(page: PageAsked = {}): Promise<wire.TokenPageBody> {
+    return this.#get(at('tokens'), page);
+  }
+
+  createToken(token: wire.NewTokenBody, creating: Creating = {}): Promise<wire.IssuedTokenBody> {
+    return this.#create(at('tokens'), token, creating);
+  }
+
+  rotateToken(tokenId: string): Promise<wire.IssuedTokenBody> {
+    return this.#post(at('tokens', tokenId, 'rotate'));
+  }
+
+  revokeToken(tokenId: string): Promise<wire.TokenBody> {
+    return send(this.#options, { method: 'DELETE', path: at('tokens', tokenId) });
+  }
+
+  /** What happens, in order; see `events`. */
+  events(asked: EventsAsked = {}): AsyncGenerator<GatewayEvent, void> {
+    return events(this.#options, asked);
+  }
+
+  #get<T>(path: string, query: object = {}): Promise<T> {
+    return send(this.#options, { method: 'GET', path, query: { ...query } });
+  }
+
+  #post<T>(path: string, body: object = {}): Promise<T> {
+    return send(this.#options, { method: 'POST', path, body });
+  }
+
+  #create<T>(path: string, body: object, { key = systemIds.next() }: Creating): Promise<T> {
+    return send(this.#options, { method: 'POST', path, body, key });
+  }
+}

@@ -1,0 +1,122 @@
+import { Hono } from 'hono';
+import { fail, type HoldfastError, type JsonValue, LIMITS, systemClock } from '../core/index.ts';
+import { requireRole } from './authenticate.ts';
+import type { GatewayContext } from './context.ts';
+import { asKnown, errorResponse, SECURITY_HEADERS } from './envelope.ts';
+import { admit, type Bindings, type Exchange, jsonOf, newExchange } from './exchange.ts';
+import { answerKeyed, keyedRequest } from './keyed-request.ts';
+import { readJsonBody, readQuery } from './read-body.ts';
+import type { RawAsked, Route } from './route.ts';
+import { addOpenRoutes } from './open-routes.ts';
+import { ROUTES } from './routes/index.ts';
+
+export type Application = (request: Request, env?: Bindings) => Promise<Response>;
+
+/** All of the gateway between a request and its response: it needs no server, and never throws. */
+export function gatewayApplication(gateway: GatewayContext, version: string): Application {
+  const exchanges = new WeakMap<Request, Exchange>();
+  const exchangeOf = (request: Request): Exchange => exchanges.get(request) ?? newExchange(gateway, {});
+  const app = new Hono<{ Bindings: Bindings }>();
+  addOpenRoutes(app, gateway, { version, exchangeOf });
+  for (const route of ROUTES)
+    app.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), (c) =>
+      answer(gateway, route, { request: c.req.raw, params: c.req.param(), exchange: exchangeOf(c.req.raw) }),
+    );
+  app.notFound((c) => errorResponse(unknownRoute(c.req.path, c.req.method)));
+  app.onError((error, c) => errorResponse(told(gateway, exchangeOf(c.req.raw), error)));
+  return async (request, env = {}) => {
+    const exchange = newExchange(gateway, env);
+    exchanges.set(request, exchange);
+    const began = systemClock.nowMs();
+    const response = await app.fetch(request, env);
+    return finish(gateway, exchange, { request, response, milliseconds: systemClock.nowMs() - began });
+  };
+}
+
+interface Arrived {
+  readonly request: Request;
+  readonly params: Readonly<Record<string, string>>;
+  readonly exchange: Exchange;
+}
+
+async function answer(gateway: GatewayContext, route: Route, arrived: Arrived): Promise<Response> {
+  const { request, params, exchange } = arrived;
+  exchange.route = route.id;
+  if (gateway.stopping.aborted) throw fail('GATEWAY_STOPPING', 'The gateway is stopping.');
+  const token = await admit(gateway, request, exchange);
+  requireRole(route, token);
+  const url = new URL(request.url);
+  const body = route.body === null ? null : await readJsonBody(request);
+  const principal = { tenant: token.tenantId, subject: token.subjectId, roles: token.roles };
+  const raw = { principal, token, params, query: readQuery(url), body, request };
+  return route.creates
+    ? answerCreating(gateway, route, raw, body)
+    : jsonOf(await route.run(gateway, { ...raw, keep: neverKept }), route.status);
+}
+
+async function neverKept(): Promise<void> {}
+
+async function answerCreating(
+  gateway: GatewayContext,
+  route: Route,
+  raw: Omit<RawAsked, 'keep'>,
+  body: JsonValue,
+): Promise<Response> {
+  const keyed = keyedRequest(route, raw.token, raw.request, { params: raw.params, body });
+  const reply = await answerKeyed(gateway, keyed, route.status, (keep) => route.run(gateway, { ...raw, keep }));
+  if (reply instanceof Response) return reply;
+  const headers = { 'content-type': 'application/json', 'idempotency-replayed': String(reply.replayed) };
+  return new Response(reply.text, { status: reply.status, headers });
+}
+
+const PATTERNS = ROUTES.map(({ method, path }) => ({
+  method,
+  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
+function unknownRoute(path: string, method: string): HoldfastError {
+  const allowed = PATTERNS.filter(({ pattern }) => pattern.test(path)).map((one) => one.method);
+  if (allowed.length === 0) return fail('ROUTE_NOT_FOUND', 'There is no such route.');
+  const allow = [...new Set(allowed)].join(', ');
+  return fail('METHOD_NOT_ALLOWED', `This route does not take ${method.slice(0, 16)}.`, { details: { allow } });
+}
+
+function told(gateway: GatewayContext, exchange: Exchange, thrown: unknown): HoldfastError {
+  const error = asKnown(thrown);
+  if (error.httpStatus >= 500)
+    gateway.log.error('gateway.error', {
+      request_id: exchange.requestId,
+      route: exchange.route,
+      error,
+      cause: causeOf(error),
+    });
+  return error;
+}
+
+function causeOf(error: HoldfastError): Error | undefined {
+  return error.cause instanceof Error ? error.cause : undefined;
+}
+
+interface Answered {
+  readonly request: Request;
+  readonly response: Response;
+  readonly milliseconds: number;
+}
+
+function finish(gateway: GatewayContext, exchange: Exchange, { request, response, milliseconds }: Answered): Response {
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.headers.set(name, value);
+  response.headers.set('x-request-id', exchange.requestId);
+  const { route, token, requestId } = exchange;
+  gateway.metrics.request(route, response.status, milliseconds);
+  gateway.log.info('gateway.request', {
+    request_id: requestId,
+    method: request.method.slice(0, LIMITS.httpIdUnits),
+    route,
+    status: response.status,
+    ms: milliseconds,
+    token_id: token?.tokenId,
+    tenant: token?.tenantId,
+    subject: token?.subjectId,
+  });
+  return response;
+}

@@ -1,0 +1,43 @@
+import type { Log } from '../core/index.ts';
+import { HoldfastError } from '../core/index.ts';
+import type { Principal } from '../sessions/index.ts';
+import type { GatewayContext } from './context.ts';
+
+/**
+ * Lets a run go on in the background once nothing of it waits any more; whether it does so in this process. A run of
+ * another living process, or of an agent that is not known here, is left to whoever has it.
+ */
+export async function carryOn(gateway: GatewayContext, principal: Principal, run: RunRef): Promise<boolean> {
+  try {
+    return await goOn(gateway, principal, run);
+  } catch (error) {
+    if (error instanceof HoldfastError && LEFT_TO_OTHERS.has(error.code)) return false;
+    throw error;
+  }
+}
+
+export interface RunRef {
+  readonly runId: string;
+  readonly rootFrameId: string;
+}
+
+const LEFT_TO_OTHERS: ReadonlySet<string> = new Set(['AGENT_UNKNOWN', 'RUN_BUSY', 'RUN_ENDED']);
+
+async function goOn(gateway: GatewayContext, principal: Principal, run: RunRef): Promise<boolean> {
+  const { runtime, stopping, log } = gateway;
+  if (stopping.aborted || (await runtime.approvals.pendingOfRun(principal, run)).length > 0) return false;
+  const wasRunning = runtime.runs.running(run.runId) !== undefined;
+  const { ended } = await runtime.runs.resume(principal, run.runId);
+  // One that was already running may have come to its stand just before this decision: then it is looked at again.
+  const again = async (): Promise<void> => {
+    const { state } = await ended;
+    if (wasRunning && state.status === 'waiting_confirmation') await carryOn(gateway, principal, run);
+  };
+  again().catch((error: unknown) => tellFailure(log, run.runId, error));
+  return true;
+}
+
+/** A run that could not be carried out stands as it was stored; the log says why. */
+export function tellFailure(log: Log, runId: string, error: unknown): void {
+  log.error('gateway.run_failed', { run_id: runId, error: error instanceof Error ? error : undefined });
+}

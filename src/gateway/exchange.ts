@@ -1,0 +1,44 @@
+import type { HttpBindings } from '@hono/node-server';
+import { canonicalJson, fail, type JsonValue } from '../core/index.ts';
+import type { Token } from '../principals/index.ts';
+import { authenticate } from './authenticate.ts';
+import type { GatewayContext } from './context.ts';
+
+/** What a request is besides its content: who sent it, and which route took it. */
+export interface Exchange {
+  readonly requestId: string;
+  readonly address: string;
+  /** Headers that were sent more than once. */
+  readonly repeated: readonly string[];
+  route: string;
+  token: Token | null;
+}
+
+export type Bindings = Partial<HttpBindings>;
+const SINGLE_HEADERS = ['authorization', 'content-type', 'idempotency-key', 'last-event-id'];
+
+export function newExchange({ runtime }: GatewayContext, { incoming }: Bindings): Exchange {
+  return {
+    requestId: runtime.calls.sessions.ids.next(),
+    address: incoming?.socket.remoteAddress ?? 'unknown',
+    repeated: SINGLE_HEADERS.filter((name) => (incoming?.headersDistinct[name]?.length ?? 0) > 1),
+    route: 'none',
+    token: null,
+  };
+}
+
+/** The token of a request that may go on: good, not repeated, not too often. */
+export async function admit(gateway: GatewayContext, request: Request, exchange: Exchange): Promise<Token> {
+  const [repeated] = exchange.repeated;
+  if (repeated !== undefined)
+    throw fail('REQUEST_INVALID', 'A header is given twice.', { details: { where: `header ${repeated}` } });
+  const token = await authenticate(gateway, request.headers.get('authorization'), exchange.address);
+  exchange.token = token;
+  gateway.rates.take(token.tokenId);
+  return token;
+}
+
+export function jsonOf(document: JsonValue | Response, status: number): Response {
+  if (document instanceof Response) return document;
+  return new Response(canonicalJson(document), { status, headers: { 'content-type': 'application/json' } });
+}

@@ -1,0 +1,101 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
+import type { Holdfast } from '../app/index.ts';
+import { fail, type Log, noLog, systemClock } from '../core/index.ts';
+import { gatewayApplication } from './application.ts';
+import type { GatewayContext } from './context.ts';
+import { FeedPlaces } from './feed-places.ts';
+import { FeedWatcher } from './feed-watcher.ts';
+import { Metrics } from './metrics.ts';
+import { type RateRule, Rates } from './rates.ts';
+
+export interface GatewayOptions {
+  /** The runtime that is served. Closing the gateway leaves it open. */
+  readonly holdfast: Holdfast;
+  /** Default 127.0.0.1: only this machine. */
+  readonly host?: string;
+  /** Default 0: any that is free. */
+  readonly port?: number;
+  /** JSON lines: one a request, and what went wrong. Default: none. */
+  readonly log?: Log;
+  /** How often one token may ask. Default 100 a second, 200 at once. */
+  readonly rate?: RateRule;
+  /** What the description says of the program. */
+  readonly version?: string;
+}
+
+export interface Gateway {
+  /** Where it listens, without a slash at the end. */
+  readonly url: string;
+  /** Takes nothing new, ends event streams, lets what was begun end, for `graceMs` at most (10,000 unless told). */
+  close(graceMs?: number): Promise<void>;
+}
+
+const RATE: RateRule = { perSecond: 100, burst: 200 };
+const GRACE_MS = 10_000;
+/** A head that takes longer, or a whole request, is cut off: slow senders hold nothing for long. */
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 30_000;
+const CHECK_MS = 1000;
+const MOST_HEADER_BYTES = 16 * 1024;
+
+/**
+ * Opens the gateway of a runtime: people and programs supervise its agents over HTTP. Every route but `/healthz`,
+ * `/readyz` and `/openapi.json` needs a token of a principal. Throws GATEWAY_ADDRESS_TAKEN.
+ */
+export async function openGateway(options: GatewayOptions): Promise<Gateway> {
+  const { holdfast, host = '127.0.0.1', port = 0, log = noLog, rate = RATE, version = '0' } = options;
+  const { runtime } = holdfast;
+  const stop = new AbortController();
+  const gateway: GatewayContext = {
+    runtime,
+    log,
+    rates: new Rates(systemClock, rate),
+    metrics: new Metrics(),
+    feed: new FeedWatcher(runtime.store, log),
+    places: new FeedPlaces(runtime),
+    stopping: stop.signal,
+  };
+  const application = gatewayApplication(gateway, version);
+  const server = createAdaptorServer({
+    // The server speaks HTTP/1.1, so these are its bindings.
+    fetch: (request, bindings) => application(request, bindings as HttpBindings),
+    overrideGlobalObjects: false,
+    serverOptions: {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      maxHeaderSize: MOST_HEADER_BYTES,
+    },
+  }) as Server;
+  const address = await listen(server, host, port);
+  const shownHost = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return {
+    url: `http://${shownHost}:${address.port}`,
+    close: async (graceMs = GRACE_MS) => {
+      stop.abort();
+      await closeServer(server, graceMs);
+    },
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((settle, refuse) => {
+    server.once('error', (cause) => {
+      refuse(fail('GATEWAY_ADDRESS_TAKEN', 'The gateway cannot listen at this address and port.', { cause }));
+    });
+    server.listen(port, host, () => settle(server.address() as AddressInfo));
+  });
+}
+
+function closeServer(server: Server, graceMs: number): Promise<void> {
+  return new Promise((settle) => {
+    const late = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearTimeout(late);
+      settle();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,32 @@
+import type { Hono } from 'hono';
+import { fail } from '../core/index.ts';
+import type { GatewayContext } from './context.ts';
+import { admit, type Bindings, type Exchange, jsonOf } from './exchange.ts';
+import { openApiDocument } from './openapi.ts';
+import { ROUTES } from './routes/index.ts';
+
+/** What is asked by those who look after the process: whether it lives, is ready, what it is, and its counts. */
+export function addOpenRoutes(
+  app: Hono<{ Bindings: Bindings }>,
+  gateway: GatewayContext,
+  given: { readonly version: string; readonly exchangeOf: (request: Request) => Exchange },
+): void {
+  const description = openApiDocument(ROUTES, given.version);
+  app.get('/healthz', () => jsonOf({ status: 'alive' }, 200));
+  app.get('/readyz', async () => {
+    if (gateway.stopping.aborted) throw fail('GATEWAY_STOPPING', 'The gateway is stopping.');
+    await gateway.runtime.store.read('gateway.ready', (tx) => tx.get('SELECT 1'));
+    return jsonOf({ status: 'ready' }, 200);
+  });
+  app.get('/openapi.json', () => jsonOf(description, 200));
+  app.get('/metrics', async (c) => {
+    const exchange = given.exchangeOf(c.req.raw);
+    const { tenantId, roles } = await admit(gateway, c.req.raw, exchange);
+    // The counts are of the whole process.
+    if (!roles.includes('admin') || tenantId !== gateway.runtime.principal.tenant)
+      throw fail('ROLE_NOT_ALLOWED', 'The counts are for an admin of the tenant that runs the gateway.');
+    return new Response(gateway.metrics.text, {
+      headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+    });
+  });
+}

@@ -1,0 +1,19 @@
+import type { Route } from '../route.ts';
+import { approvalRoutes } from './approvals.ts';
+import { effectRoutes } from './effects.ts';
+import { eventRoutes } from './events.ts';
+import { operationRoutes } from './operations.ts';
+import { projectAndSessionRoutes } from './projects-and-sessions.ts';
+import { runRoutes } from './runs.ts';
+import { tokenRoutes } from './tokens.ts';
+
+/** Every route that needs a token, in the order in which they are tried. */
+export const ROUTES: readonly Route[] = [
+  ...projectAndSessionRoutes,
+  ...runRoutes,
+  ...approvalRoutes,
+  ...operationRoutes,
+  ...effectRoutes,
+  ...eventRoutes,
+  ...tokenRoutes,
+];

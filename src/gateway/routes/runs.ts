@@ -1,0 +1,170 @@
+import { z } from 'zod';
+import { runDocument, viewOfRun } from '../../app/index.ts';
+import { fail, type JsonObject } from '../../core/index.ts';
+import type { RunRecord } from '../../runs/index.ts';
+import { type Principal, requireSession } from '../../sessions/index.ts';
+import { requireProject } from '../../store/index.ts';
+import { tellFailure } from '../carry-on.ts';
+import type { GatewayContext } from '../context.ts';
+import { route } from '../route.ts';
+import { id, none, page } from '../schemas/common.ts';
+import * as shape from '../schemas/runs.ts';
+import { ANYONE, DEFAULT_PAGE, refOf, WORKERS } from './common.ts';
+
+const ofRun = z.strictObject({ run_id: id });
+
+export const runRoutes = [
+  route({
+    id: 'listRuns',
+    method: 'GET',
+    path: '/api/v1/runs',
+    summary: 'Runs of the tenant, newest first',
+    roles: ANYONE,
+    params: none,
+    query: page,
+    body: null,
+    reply: shape.runPage,
+    status: 200,
+    creates: false,
+    handle: async ({ gateway: { runtime }, principal, query: { after, limit = DEFAULT_PAGE } }) => {
+      const found = await runtime.runs.list(principal, after === undefined ? { limit } : { limit, before: after });
+      return { runs: found.items.map(entryDocument), next: found.next };
+    },
+  }),
+  route({
+    id: 'startRun',
+    method: 'POST',
+    path: '/api/v1/runs',
+    summary: 'Begin a run; it goes on in the background',
+    roles: WORKERS,
+    params: none,
+    query: none,
+    body: shape.newRun,
+    reply: shape.begunRun,
+    status: 202,
+    creates: true,
+    handle: async ({ gateway, principal, body, keep }) => {
+      const { runs } = gateway.runtime;
+      const place = await placeOf(gateway, principal, body);
+      let reply: JsonObject = {};
+      const { runId, ended } = await runs.start(principal, body.agent ?? onlyAgent(gateway), {
+        ...place,
+        task: body.task,
+        within: async (tx, begun) => {
+          reply = { run_id: begun.runId, session_id: begun.rootFrameId, status: 'running' };
+          await keep(tx, reply);
+        },
+      });
+      ended.catch((error: unknown) => tellFailure(gateway.log, runId, error));
+      return reply;
+    },
+  }),
+  route({
+    id: 'showRun',
+    method: 'GET',
+    path: '/api/v1/runs/{run_id}',
+    summary: 'One run: how it stands, what waits, what became of each call',
+    roles: ANYONE,
+    params: ofRun,
+    query: none,
+    body: null,
+    reply: shape.run,
+    status: 200,
+    creates: false,
+    handle: async ({ gateway: { runtime }, principal, params }) =>
+      runDocument(await viewOfRun(runtime, principal, params.run_id)),
+  }),
+  route({
+    id: 'stopRun',
+    method: 'POST',
+    path: '/api/v1/runs/{run_id}/stop',
+    summary: 'Start nothing more of a run; what has started is unknown until it is known',
+    roles: ANYONE,
+    params: ofRun,
+    query: none,
+    body: none,
+    reply: shape.movedRun,
+    status: 202,
+    creates: false,
+    handle: async ({ gateway, principal, params }) => {
+      const { runs } = gateway.runtime;
+      await runs.get(principal, params.run_id);
+      const running = runs.running(params.run_id) !== undefined;
+      const stopped = runs.stop(principal, params.run_id);
+      // A run of this process ends at its next step, which may take as long as a tool does.
+      if (running) stopped.catch((error: unknown) => tellFailure(gateway.log, params.run_id, error));
+      else await stopped;
+      return { run_id: params.run_id, status: 'stopping' };
+    },
+  }),
+  route({
+    id: 'resumeRun',
+    method: 'POST',
+    path: '/api/v1/runs/{run_id}/resume',
+    summary: 'Carry on a run that waits, was interrupted, or failed; what is unknown is asked about first',
+    roles: WORKERS,
+    params: ofRun,
+    query: none,
+    body: none,
+    reply: shape.movedRun,
+    status: 202,
+    creates: false,
+    handle: async ({ gateway, principal, params }) => {
+      const { runId, ended } = await gateway.runtime.runs.resume(principal, params.run_id);
+      ended.catch((error: unknown) => tellFailure(gateway.log, runId, error));
+      return { run_id: runId, status: 'started' };
+    },
+  }),
+];
+
+type NewRun = z.output<typeof shape.newRun>;
+
+/** The session that a run goes on with, in its own project, or the project of a new session. */
+async function placeOf({ runtime }: GatewayContext, principal: Principal, body: NewRun) {
+  const { session_id: rootFrameId, branch_id: branchId, project_id: asked } = body;
+  return runtime.store.read('gateway.run-place', async (tx) => {
+    if (rootFrameId === undefined) {
+      if (branchId !== undefined)
+        throw fail('REQUEST_INVALID', 'A branch is named with its session.', { details: { where: 'body.branch_id' } });
+      const { projectId } = await requireProject(tx, refOf(principal), asked ?? runtime.projectId);
+      return { projectId };
+    }
+    const { projectId } = await requireSession(tx, principal, rootFrameId);
+    if (asked !== undefined && asked !== projectId)
+      throw fail('REQUEST_INVALID', 'The session is not of that project.', { details: { where: 'body.project_id' } });
+    return { projectId, rootFrameId, ...(branchId === undefined ? {} : { branchId }) };
+  });
+}
+
+function onlyAgent({ runtime }: GatewayContext): string {
+  const [name, another] = runtime.runs.agents();
+  if (name === undefined || another !== undefined)
+    throw fail('REQUEST_INVALID', 'Say which agent: this gateway has not exactly one.', {
+      details: { where: 'body.agent' },
+    });
+  return name;
+}
+
+/** A run of a list: the row, without its calls. */
+function entryDocument(run: RunRecord): JsonObject {
+  const { state } = run;
+  return {
+    run_id: run.runId,
+    session_id: run.place.rootFrameId,
+    agent: run.agent,
+    task: run.task,
+    status: state.status,
+    outcome: outcomeOf(state),
+    reason: state.status === 'failed' ? state.message : '',
+    turns_used: run.turnsUsed,
+    tokens: { prompt: run.promptTokens, completion: run.completionTokens },
+    created_at: run.createdAt,
+    updated_at: run.updatedAt,
+  };
+}
+
+/** Nothing says "failed" alone about something that may have happened. */
+function outcomeOf(state: RunRecord['state']): 'unknown' | 'interrupted' | null {
+  if (state.status === 'failed') return state.code === 'OUTCOME_UNKNOWN' ? 'unknown' : null;
+  return state.status === 'running' && state.ownerInstanceId === null ? 'interrupted' : null;
+}

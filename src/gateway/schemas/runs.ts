@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { LIMITS } from '../../core/index.ts';
+import { id, json, next, text, time } from './common.ts';
+
+const tokens = z.strictObject({ prompt: z.int(), completion: z.int() });
+const runStatus = z.enum(['running', 'waiting_confirmation', 'completed', 'failed', 'stopped']);
+const runOutcome = z.enum(['unknown', 'interrupted']).nullable();
+
+const callBase = { call_id: text, tool: text, arguments: text.nullable(), status_ref: text.nullable() };
+const settledBy = z.enum(['receipt', 'status_query', 'observation', 'person']).nullable();
+
+/** A call and what became of it: the one outcome type, as every surface writes it. */
+export const call = z.discriminatedUnion('outcome', [
+  z.strictObject({ ...callBase, outcome: z.null() }),
+  z.strictObject({ ...callBase, outcome: z.literal('not_started'), code: text, reason: text, resolve: text }),
+  z.strictObject({
+    ...callBase,
+    outcome: z.literal('done'),
+    output: json,
+    verified: z.boolean(),
+    settled_by: settledBy,
+  }),
+  z.strictObject({ ...callBase, outcome: z.literal('not_done'), code: text, reason: text, settled_by: settledBy }),
+  z.strictObject({
+    ...callBase,
+    outcome: z.literal('unknown'),
+    code: text,
+    reason: text,
+    status_ref: text.nullable(),
+    resolve: text,
+  }),
+  z.strictObject({ ...callBase, outcome: z.literal('failed'), code: text, reason: text }),
+]);
+
+const runBase = {
+  run_id: id,
+  session_id: id,
+  agent: text,
+  task: text,
+  status: runStatus,
+  outcome: runOutcome,
+  reason: text,
+  turns_used: z.int(),
+  tokens,
+  created_at: time,
+  updated_at: time,
+};
+
+/** One run whole: how it stands, what waits, what became of each call. */
+export const run = z.strictObject({ ...runBase, text, calls: z.array(call), pending: z.array(id) });
+
+/** One run of a list. */
+export const runEntry = z.strictObject(runBase);
+export const runPage = z.strictObject({ runs: z.array(runEntry), next });
+
+/** What a run is begun with: a task, and the session it goes on with or the project of a new one. */
+export const newRun = z.strictObject({
+  task: z
+    .string()
+    .min(1)
+    .max(LIMITS.runTaskCodePoints * 2),
+  agent: z.string().min(1).max(LIMITS.httpIdUnits).optional(),
+  session_id: id.optional(),
+  branch_id: id.optional(),
+  project_id: id.optional(),
+});
+export const begunRun = z.strictObject({ run_id: id, session_id: id, status: z.literal('running') });
+
+/** A run that was asked to go on, or to stop. */
+export const movedRun = z.strictObject({ run_id: id, status: z.enum(['started', 'stopping']) });

@@ -1,0 +1,37 @@
+import type { z } from 'zod';
+import type * as approvals from './schemas/approvals.ts';
+import type * as operations from './schemas/operations.ts';
+import type * as runs from './schemas/runs.ts';
+import type * as sessions from './schemas/sessions.ts';
+import type * as tokens from './schemas/tokens.ts';
+
+// What goes over the wire, as the schemas that validate it say.
+export type NewRunBody = z.input<typeof runs.newRun>;
+export type BegunRunBody = z.output<typeof runs.begunRun>;
+export type MovedRunBody = z.output<typeof runs.movedRun>;
+export type RunBody = z.output<typeof runs.run>;
+export type RunCallBody = z.output<typeof runs.call>;
+export type RunPageBody = z.output<typeof runs.runPage>;
+export type ApprovalBody = z.output<typeof approvals.request>;
+export type ApprovalPageBody = z.output<typeof approvals.requestPage>;
+export type DecisionBody = z.input<typeof approvals.decision>;
+export type DecidedBody = z.output<typeof approvals.decided>;
+export type OperationBody = z.output<typeof operations.operation>;
+export type OperationPageBody = z.output<typeof operations.operationPage>;
+export type OperationsAuditBody = z.output<typeof operations.operationsAudit>;
+export type VerdictBody = z.input<typeof operations.verdict>;
+export type EffectPageBody = z.output<typeof operations.effectPage>;
+export type RunEffectsBody = z.output<typeof operations.runEffects>;
+export type ProjectBody = z.output<typeof sessions.project>;
+export type ProjectPageBody = z.output<typeof sessions.projectPage>;
+export type NewSessionBody = z.input<typeof sessions.newSession>;
+export type BegunSessionBody = z.output<typeof sessions.begunSession>;
+export type SessionBody = z.output<typeof sessions.session>;
+export type SessionPageBody = z.output<typeof sessions.sessionPage>;
+export type BranchPageBody = z.output<typeof sessions.branchPage>;
+export type MessagePageBody = z.output<typeof sessions.messagePage>;
+export type NewTokenBody = z.input<typeof tokens.newToken>;
+export type TokenBody = z.output<typeof tokens.token>;
+export type TokenPageBody = z.output<typeof tokens.tokenPage>;
+export type IssuedTokenBody = z.output<typeof tokens.issuedToken>;
+export type PrincipalBody = z.output<typeof tokens.principal>;

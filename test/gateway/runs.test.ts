@@ -1,0 +1,117 @@
+import { GatewayRefusal } from '../../src/client/index.ts';
+import { noteTool } from '../calls/desk.ts';
+import { assert, check } from '../support/index.ts';
+import { openWorld, untilRun } from './world.ts';
+
+const refusal = (code: string, status: number) => (error: unknown) => {
+  assert.ok(error instanceof GatewayRefusal);
+  assert.deepEqual([error.code, error.status], [code, status]);
+  return true;
+};
+
+check('a run is begun, waits, is approved by somebody else, and is done; every surface says the same', async (t) => {
+  const { client } = await openWorld(t);
+  const agent = await client(['agent']);
+  const approver = await client(['approver']);
+  const { run_id: runId, session_id: sessionId } = await agent.startRun({ task: 'buy milk' });
+  const waiting = await untilRun(agent, runId, 'waiting_confirmation');
+  const [requestId = ''] = waiting.pending;
+  const shown = await approver.showApproval(requestId);
+  assert.equal(shown.canonical_arguments, '{"note":"milk"}');
+  const decided = await approver.decide(requestId, { decision: 'approve', digest: shown.digest });
+  assert.deepEqual([decided.request.status, decided.run_continues], ['allowed', true]);
+  const done = await untilRun(agent, runId, 'completed');
+  const [call] = done.calls;
+  assert.equal(call?.outcome, 'done');
+  const { operations } = await agent.listOperations();
+  assert.deepEqual(
+    operations.map(({ outcome, status_ref: ref }) => [outcome, ref]),
+    [['done', call?.status_ref]],
+  );
+  assert.equal((await agent.runEffects(runId)).effects.length, (await agent.listEffects()).effects.length);
+  const { messages } = await agent.listMessages(sessionId);
+  assert.deepEqual([messages[0]?.role, messages[0]?.content], ['user', 'buy milk']);
+  assert.equal((await agent.listRuns()).runs[0]?.status, 'completed');
+  assert.equal((await agent.showSession(sessionId)).session_id, sessionId);
+  assert.equal((await agent.listBranches(sessionId)).branches.length, 1);
+  assert.equal((await approver.listApprovals({ which: 'all' })).requests[0]?.status, 'used');
+});
+
+check('an edit, a rejection, a stop and a second decision', async (t) => {
+  const notes: string[] = [];
+  const tool = noteTool({
+    needsApproval: true,
+    editable: ['note'],
+    execute: ({ note }) => ({ kept: notes.push(note) }),
+  });
+  const { client } = await openWorld(t, { tools: [tool] });
+  const agent = await client(['agent']);
+  const approver = await client(['approver']);
+  const begin = async () => {
+    const { run_id: runId } = await agent.startRun({ task: 'go' });
+    const { pending } = await untilRun(agent, runId, 'waiting_confirmation');
+    return { runId, request: await approver.showApproval(pending[0] ?? '') };
+  };
+  const edited = await begin();
+  const { digest, decision_id: id } = edited.request;
+  await approver.decide(id, { decision: 'approve', digest, edited_arguments: { note: 'oat milk' } });
+  await untilRun(agent, edited.runId, 'completed');
+  const again = approver.decide(id, { decision: 'approve', digest });
+  await assert.rejects(again, refusal('APPROVAL_ALREADY_DECIDED', 409));
+  const rejected = await begin();
+  const wrong = approver.decide(rejected.request.decision_id, { decision: 'reject', digest: 'f'.repeat(64) });
+  await assert.rejects(wrong, refusal('APPROVAL_DIGEST_MISMATCH', 409));
+  await approver.decide(rejected.request.decision_id, { decision: 'reject', digest: rejected.request.digest });
+  assert.equal((await untilRun(agent, rejected.runId, 'completed')).calls[0]?.outcome, 'not_started');
+  const stopped = await begin();
+  assert.equal((await approver.stopRun(stopped.runId)).status, 'stopping');
+  await untilRun(agent, stopped.runId, 'stopped');
+  await assert.rejects(agent.resumeRun(stopped.runId), refusal('RUN_ENDED', 409));
+  assert.deepEqual(notes, ['oat milk']);
+});
+
+check('what is unknown is settled by a person who may, once, and nobody else', async (t) => {
+  const tool = noteTool({
+    execute: () => {
+      throw new Error('the line broke');
+    },
+  });
+  const { client } = await openWorld(t, { tools: [tool] });
+  const agent = await client(['agent']);
+  const approver = await client(['approver']);
+  const { run_id: runId } = await agent.startRun({ task: 'go' });
+  const failed = await untilFailed(agent, runId);
+  assert.equal(failed.outcome, 'unknown');
+  assert.equal((await agent.listRuns()).runs[0]?.outcome, 'unknown');
+  const { operations } = await agent.listOperations({ open: true });
+  const ref = operations[0]?.status_ref ?? '';
+  assert.equal((await agent.showOperation(ref)).outcome, 'unknown');
+  await assert.rejects(agent.askOperation(ref), refusal('TOOL_NOT_ASKABLE', 409));
+  const verdict = { verdict: 'not_done', reason: 'The shop says so.' } as const;
+  await assert.rejects(agent.settleOperation(ref, verdict), refusal('ROLE_NOT_ALLOWED', 403));
+  for (;;) {
+    // The lease of the call has to be over first.
+    const settled = await approver.settleOperation(ref, verdict).catch((error: unknown) => {
+      assert.ok(error instanceof GatewayRefusal && error.code === 'OPERATION_LEASE_RUNNING', String(error));
+      return null;
+    });
+    if (settled) {
+      assert.deepEqual([settled.outcome, settled.verdict?.decided_by], ['not_done', 'approver']);
+      break;
+    }
+    await new Promise((settle) => setTimeout(settle, 100));
+  }
+  await assert.rejects(approver.settleOperation(ref, verdict), refusal('OPERATION_SETTLED', 409));
+  assert.equal((await (await client(['admin'])).auditOperations()).passed, true);
+});
+
+async function untilFailed(
+  client: Awaited<ReturnType<Awaited<ReturnType<typeof openWorld>>['client']>>,
+  runId: string,
+) {
+  for (;;) {
+    const run = await client.showRun(runId);
+    if (run.status === 'failed') return run;
+    await new Promise((settle) => setTimeout(settle, 10));
+  }
+}
