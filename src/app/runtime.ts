@@ -7,6 +7,7 @@ import {
   type RequestedAction,
   approvalSessionHooks,
 } from '../approvals/index.ts';
+import { autonomyHooks } from '../autonomy/index.ts';
 import { type CallsContext, callScopeText, HOLDFAST_PROFILE, operationTools } from '../calls/index.ts';
 import { canonicalJson, type Clock, createIds, type JsonObject, noFaults } from '../core/index.ts';
 import { type Filesystem, openFilesystem } from '../effects/index.ts';
@@ -74,7 +75,7 @@ async function assemble(
   await ensurePlace(store, clock, principal, projectId);
   const heartbeat = await startHeartbeat(store, { clock, ids, leaseMs: options.instanceLeaseMs ?? INSTANCE_LEASE_MS });
   const tools = registryOf(options);
-  const sessions: SessionContext = { clock, ids, hooks: [approvalSessionHooks] };
+  const sessions: SessionContext = { clock, ids, hooks: [autonomyHooks, approvalSessionHooks] };
   const operations = operationsOf(store, tools);
   const filesystem = openFilesystem({ dataDir });
   const calls: CallsContext = {

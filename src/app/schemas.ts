@@ -1,4 +1,5 @@
 import { approvalsSchema } from '../approvals/index.ts';
+import { autonomySchema } from '../autonomy/index.ts';
 import { effectsSchema } from '../effects/index.ts';
 import { operationsSchema, operationVerdictsSchema } from '../operations/index.ts';
 import { repliesSchema, tokensSchema } from '../principals/index.ts';
@@ -18,5 +19,6 @@ export const HOLDFAST_SCHEMAS: readonly ContextSchema[] = [
   operationsSchema,
   operationVerdictsSchema,
   runsSchema,
+  autonomySchema,
   controlsSchema,
 ];

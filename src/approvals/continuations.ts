@@ -1,6 +1,6 @@
 import { canonicalJson, fail, type JsonValue } from '../core/index.ts';
-import type { Principal, SessionContext } from '../sessions/index.ts';
-import type { Tx } from '../store/index.ts';
+import { admitAll, type Principal, type SessionContext } from '../sessions/index.ts';
+import type { ReadTx, Tx } from '../store/index.ts';
 import { refused } from './decisions.ts';
 import { actionDigest, argumentsSha256 } from './digests.ts';
 import type { PermissionRequest } from './model.ts';
@@ -11,16 +11,18 @@ import { requestOf } from './rows.ts';
 /**
  * Lets an allow that was given after a restart be used once by whoever comes with exactly its action, until `expiresAt`
  * (epoch ms). Refuses with APPROVAL_NOT_FOUND, APPROVAL_CORRUPT, and APPROVAL_NOT_GIVEN when the request is not allowed,
- * was not resolved `after_restart`, or was used or taken back.
+ * was not resolved `after_restart`, or was used or taken back; or with what a hook says.
  */
 export async function activateContinuation(
   tx: Tx,
+  context: SessionContext,
   principal: Principal,
   requestId: string,
   expiresAt: number,
 ): Promise<void> {
   if (!Number.isSafeInteger(expiresAt)) throw fail('INVALID_VALUE', 'expires_at must be whole milliseconds.');
-  await requireRequest(tx, principal, requestId);
+  const { action } = await requireRequest(tx, principal, requestId);
+  await admitAll(tx, context.hooks, { what: 'continuation', groupId: action.groupId, step: 'activated' });
   const { changes } = await tx.run(sql.ACTIVATE_CONTINUATION, [expiresAt, requestId, principal.tenant]);
   if (changes !== 1) throw refused('not_allowed');
 }
@@ -39,7 +41,10 @@ export interface ContinuedAction {
   readonly by: string;
 }
 
-/** Uses an active continuation of exactly this action, and with it the permission; null when there is none. */
+/**
+ * Uses an active continuation of exactly this action, and with it the permission; null when there is none. What a hook
+ * refuses stays unused.
+ */
 export async function consumeContinuation(
   tx: Tx,
   context: SessionContext,
@@ -60,7 +65,15 @@ export async function consumeContinuation(
   const { rootFrameId, tool, target, by } = action;
   const params = [now, now, by, rootFrameId, principal.tenant, tool, target, digest, now, now];
   const row = await tx.get(sql.CONSUME_CONTINUATION, params);
-  return row ? requestOf(row) : null;
+  if (!row) return null;
+  const request = requestOf(row);
+  await admitAll(tx, context.hooks, { what: 'continuation', groupId: request.action.groupId, step: 'consumed' });
+  return request;
+}
+
+/** Whether a permission request of the group still waits for a decision. */
+export async function isDecisionOpen(tx: ReadTx, groupId: string): Promise<boolean> {
+  return (await tx.get(sql.PENDING_IN_GROUP, [groupId])) !== undefined;
 }
 
 /** Takes back every continuation of a group, for its sealing or a revert. Gives their number. */

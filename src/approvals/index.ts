@@ -20,6 +20,7 @@ export {
   activateContinuation,
   consumeContinuation,
   type ContinuedAction,
+  isDecisionOpen,
   revokeContinuations,
 } from './continuations.ts';
 export { approvalSessionHooks } from './session-hooks.ts';

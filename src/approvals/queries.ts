@@ -83,3 +83,5 @@ SET continuation_required = 0, continuation_expires_at = NULL
 WHERE action_group_id = ? AND continuation_required = 1`;
 export const DROP_REQUESTS_OF_SESSION = `DELETE FROM permission_requests WHERE root_frame_id = ?`;
 export const DROP_RULES_OF_SESSION = `DELETE FROM permission_rules WHERE scope = 'conversation' AND scope_id = ?`;
+export const PENDING_IN_GROUP = `SELECT decision_id FROM permission_requests
+WHERE action_group_id = ? AND state = 'pending' LIMIT 1`;

@@ -1,5 +1,6 @@
 import { archiveErrorCodes } from './error-codes/archive.ts';
 import { appErrorCodes } from './error-codes/app.ts';
+import { autonomyErrorCodes } from './error-codes/autonomy.ts';
 import { callsErrorCodes } from './error-codes/calls.ts';
 import { coreErrorCodes } from './error-codes/core.ts';
 import { effectsErrorCodes } from './error-codes/effects.ts';
@@ -23,6 +24,7 @@ import { toolsErrorCodes } from './error-codes/tools.ts';
  */
 export const ERROR_TABLE = {
   ...appErrorCodes,
+  ...autonomyErrorCodes,
   ...callsErrorCodes,
   ...coreErrorCodes,
   ...runsErrorCodes,

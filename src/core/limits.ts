@@ -1,6 +1,7 @@
 import { fail } from './errors.ts';
 import { archiveLimits } from './limit-tables/archive.ts';
 import { approvalsLimits } from './limit-tables/approvals.ts';
+import { autonomyLimits } from './limit-tables/autonomy.ts';
 import { callsLimits } from './limit-tables/calls.ts';
 import { coreLimits } from './limit-tables/core.ts';
 import { effectsLimits } from './limit-tables/effects.ts';
@@ -32,6 +33,7 @@ export const LIMIT_TABLE = {
   ...callsLimits,
   ...principalsLimits,
   ...gatewayLimits,
+  ...autonomyLimits,
 } as const satisfies Record<string, Limit>;
 
 export type LimitName = keyof typeof LIMIT_TABLE;

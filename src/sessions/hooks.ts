@@ -20,7 +20,9 @@ export type Admission =
       /** True for an observation of something that had begun: it gives no new authority. */
       readonly observes: boolean;
     }
-  | { readonly what: 'attempt'; readonly groupId: string; readonly step: 'allocated' | 'started' };
+  | { readonly what: 'attempt'; readonly groupId: string; readonly step: 'allocated' | 'started' }
+  /** A permission given after a restart becomes usable, or is used. */
+  | { readonly what: 'continuation'; readonly groupId: string; readonly step: 'activated' | 'consumed' };
 
 /** A branch's head has moved back. Everything after `revertedTo` on that branch is hidden from then on. */
 export interface Reverted {
@@ -54,6 +56,7 @@ export interface SessionHooks {
   checkpointParts?(tx: Tx, at: { readonly rootFrameId: string; readonly branchId: string }): Promise<CheckpointParts>;
 }
 
+/** Asks every hook; the first that throws refuses. */
 export async function admitAll(tx: Tx, hooks: readonly SessionHooks[], admission: Admission): Promise<void> {
   for (const hook of hooks) await hook.admit?.(tx, admission);
 }

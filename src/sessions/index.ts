@@ -22,7 +22,15 @@ export {
   requireGroup,
 } from './history.ts';
 export { sessionOfEntry } from './feed-places.ts';
-export type { Admission, CheckpointParts, Reverted, SessionHooks } from './hooks.ts';
+export {
+  closeAttempts,
+  eventsNaming,
+  type GroupLedger,
+  isGroupEmpty,
+  readGroupLedger,
+  revertedSince,
+} from './group-ledger.ts';
+export { type Admission, admitAll, type CheckpointParts, type Reverted, type SessionHooks } from './hooks.ts';
 export {
   appendEvent,
   type LedgerEntry,

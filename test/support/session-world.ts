@@ -17,6 +17,7 @@ import {
 } from '../../src/sessions/index.ts';
 import {
   addProject,
+  type ContextSchema,
   countingObserver,
   ensureTenant,
   type Store,
@@ -49,12 +50,15 @@ export interface SessionWorld {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function openSessionWorld(hooks: readonly SessionHooks[] = []): Promise<SessionWorld> {
+export async function openSessionWorld(
+  hooks: readonly SessionHooks[] = [],
+  schemas: readonly ContextSchema[] = SCHEMAS,
+): Promise<SessionWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-sessions-'));
   const file = join(folder, 'holdfast.db');
   const clock = manualClock();
   const context: SessionContext = { clock, ids: createIds(clock), hooks };
-  const world = await open(folder, file, clock, context, '');
+  const world = await open(folder, file, clock, context, '', schemas);
   const root = await world.store.write('test.setup', async (tx) => {
     await ensureTenant(tx, clock, { tenantId: STRANGER.tenant, name: 'Elsewhere' });
     for (const principal of [OWNER, STRANGER])
@@ -66,7 +70,7 @@ export async function openSessionWorld(hooks: readonly SessionHooks[] = []): Pro
       );
     return openSession(tx, context, OWNER, { projectId: 'project-local' });
   });
-  return { ...world, root };
+  return { ...world, root, reopen: async () => ({ ...(await world.reopen()), root }) };
 }
 
 async function open(
@@ -75,9 +79,10 @@ async function open(
   clock: ManualClock,
   context: SessionContext,
   root: string,
+  schemas: readonly ContextSchema[],
 ): Promise<SessionWorld> {
   const counts = countingObserver();
-  const store = await openSqliteStore({ file, schemas: SCHEMAS, observer: counts.observe });
+  const store = await openSqliteStore({ file, schemas, observer: counts.observe });
   const close = async (): Promise<void> => {
     await store.close();
     rmSync(folder, { recursive: true, force: true });
@@ -92,7 +97,7 @@ async function open(
     raw: () => new DatabaseSync(file),
     async reopen() {
       await store.close();
-      return open(folder, file, clock, context, root);
+      return open(folder, file, clock, context, root, schemas);
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -10,6 +10,7 @@ export const sessionLimits = {
   sessionTextUnits: { max: 16 * MIB, unit: 'code points', why: 'The longest string that a package may carry.' },
   sessionJsonCodePoints: { max: 32 * MIB, unit: 'code points', why: 'The autonomy contract for one stored value.' },
   sessionResourceKeys: { max: 10_000, unit: 'items', why: 'The autonomy contract for one list.' },
+  sessionGroupRows: { max: 100_000, unit: 'items', why: 'The autonomy contract: a sealed group is read whole.' },
   sessionPageRows: { max: 500, unit: 'items', why: 'A page is held in memory and shown whole.' },
   sessionBranches: { max: 512, unit: 'items', why: 'The package contract: a session with more cannot travel.' },
   sessionCheckpoints: { max: 25_000, unit: 'items', why: 'The package contract: a session with more cannot travel.' },

@@ -21,7 +21,7 @@ async function allowedAfterRestart(world: SessionWorld): Promise<PermissionReque
 }
 
 const activate = (world: SessionWorld, request: PermissionRequest, until = FAR) =>
-  world.store.write('t', (tx) => activateContinuation(tx, OWNER, request.action.requestId, until));
+  world.store.write('t', (tx) => activateContinuation(tx, world.context, OWNER, request.action.requestId, until));
 
 const resume = (world: SessionWorld, change: Partial<ContinuedAction> = {}) =>
   world.store.write('t', (tx) =>

@@ -1,0 +1,14 @@
+import type { Limit } from './limit.ts';
+
+const MIB = 1024 * 1024;
+
+/** Bounds of supervised runs, from the autonomy contract. */
+export const autonomyLimits = {
+  autoTextCodePoints: { max: 512, unit: 'code points', why: 'The autonomy contract for identifiers and words.' },
+  autoKeyCodePoints: { max: 1024, unit: 'code points', why: 'The autonomy contract for keys, reasons and list items.' },
+  autoClaimCodePoints: { max: 20_000, unit: 'code points', why: 'The autonomy contract for claims and summaries.' },
+  autoListItems: { max: 10_000, unit: 'items', why: 'The autonomy contract for one list.' },
+  autoValueBytes: { max: 32 * MIB, unit: 'bytes', why: 'The autonomy contract for one stored value.' },
+  autoEventsPerRead: { max: 100_000, unit: 'items', why: 'The autonomy contract: a read holds its events in memory.' },
+  autoAuditPage: { max: 501, unit: 'items', why: 'The autonomy contract: each audit of a page is proved.' },
+} as const satisfies Record<string, Limit>;
