@@ -13,6 +13,7 @@ import { canonicalJson, type Clock, createIds, type JsonObject, noFaults } from 
 import { type Filesystem, openFilesystem } from '../effects/index.ts';
 import { guardedToolOf, settledGuardTool } from '../mcp/index.ts';
 import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
+import { packageSessionHooks } from '../packages/index.ts';
 import { Runs } from '../runs/index.ts';
 import type { Principal, SessionContext } from '../sessions/index.ts';
 import { addProject, appendFeed, ensureTenant, findProject, startHeartbeat, type Store } from '../store/index.ts';
@@ -75,7 +76,7 @@ async function assemble(
   await ensurePlace(store, clock, principal, projectId);
   const heartbeat = await startHeartbeat(store, { clock, ids, leaseMs: options.instanceLeaseMs ?? INSTANCE_LEASE_MS });
   const tools = registryOf(options);
-  const sessions: SessionContext = { clock, ids, hooks: [autonomyHooks, approvalSessionHooks] };
+  const sessions: SessionContext = { clock, ids, hooks: [autonomyHooks, approvalSessionHooks, packageSessionHooks] };
   const operations = operationsOf(store, tools);
   const filesystem = openFilesystem({ dataDir });
   const calls: CallsContext = {

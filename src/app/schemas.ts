@@ -3,6 +3,7 @@ import { autonomySchema } from '../autonomy/index.ts';
 import { effectsSchema } from '../effects/index.ts';
 import { operationsSchema, operationVerdictsSchema } from '../operations/index.ts';
 import { repliesSchema, tokensSchema } from '../principals/index.ts';
+import { packagesSchema } from '../packages/index.ts';
 import { runsSchema } from '../runs/index.ts';
 import { sessionsSchema } from '../sessions/index.ts';
 import { type ContextSchema, STORE_SCHEMAS } from '../store/index.ts';
@@ -20,5 +21,6 @@ export const HOLDFAST_SCHEMAS: readonly ContextSchema[] = [
   operationVerdictsSchema,
   runsSchema,
   autonomySchema,
+  packagesSchema,
   controlsSchema,
 ];

@@ -1,4 +1,6 @@
+export { versionUrl } from './deep/deliveries.ts';
 export { type DeepFindings, examinePackage, preflightPackage, type RecordLimits } from './deep/index.ts';
+export { bytesHoldSecret } from './deep/secrets.ts';
 export { isInsideWorkspace, isPlainFileName, isSecretPath } from './deep/file-names.ts';
 export { type DeepOptions, type DeepReport, deepVerify } from './deep-verify.ts';
 export { type Difference, diffPackages, type PackageDiff } from './diff.ts';

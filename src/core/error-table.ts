@@ -12,6 +12,7 @@ import { approvalsErrorCodes } from './error-codes/approvals.ts';
 import { gatewayErrorCodes } from './error-codes/gateway.ts';
 import { guardErrorCodes } from './error-codes/guard.ts';
 import { principalsErrorCodes } from './error-codes/principals.ts';
+import { packagesErrorCodes } from './error-codes/packages.ts';
 import { sessionsErrorCodes } from './error-codes/sessions.ts';
 import { runsErrorCodes } from './error-codes/runs.ts';
 import { storeErrorCodes } from './error-codes/store.ts';
@@ -35,6 +36,7 @@ export const ERROR_TABLE = {
   ...modelsErrorCodes,
   ...mcpErrorCodes,
   ...archiveErrorCodes,
+  ...packagesErrorCodes,
   ...tracesErrorCodes,
   ...sessionsErrorCodes,
   ...approvalsErrorCodes,

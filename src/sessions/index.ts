@@ -95,3 +95,4 @@ export {
   SessionHistory,
   type SessionHistoryOptions,
 } from './session-history.ts';
+export * from './portable.ts';

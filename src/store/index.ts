@@ -25,6 +25,8 @@ export {
   findProject,
   listProjects,
   type Project,
+  removeProject,
+  renameProject,
   requireProject,
   storeRootsSchema,
 } from './roots.ts';

@@ -42,6 +42,8 @@ export interface Project {
 const ADD_TENANT = 'INSERT OR IGNORE INTO tenants (tenant_id, name, created_at_ms) VALUES (?, ?, ?)';
 const ADD_PROJECT = 'INSERT INTO projects (project_id, tenant_id, name, created_at_ms) VALUES (?, ?, ?, ?)';
 const COLUMNS = 'project_id AS projectId, tenant_id AS tenantId, name, created_at_ms AS createdAtMs';
+const RENAME_PROJECT = 'UPDATE projects SET name = ? WHERE project_id = ? AND tenant_id = ?';
+const REMOVE_PROJECT = 'DELETE FROM projects WHERE project_id = ? AND tenant_id = ?';
 const FIND_PROJECT = `SELECT ${COLUMNS} FROM projects WHERE project_id = ? AND tenant_id = ?`;
 const PAGE_OF_PROJECTS = `SELECT ${COLUMNS} FROM projects WHERE tenant_id = ? AND project_id > ? ORDER BY project_id LIMIT ?`;
 
@@ -73,6 +75,19 @@ export async function findProject(
 ): Promise<Project | undefined> {
   const row = await tx.get(FIND_PROJECT, [projectId, principal.tenantId]);
   return row && ({ ...row } as unknown as Project);
+}
+
+/** Gives a project another name. @throws PROJECT_NOT_FOUND */
+export async function renameProject(tx: Tx, principal: PrincipalRef, projectId: string, name: string): Promise<void> {
+  const params = [requireText('name', name), projectId, principal.tenantId];
+  const { changes } = await tx.run(RENAME_PROJECT, params);
+  if (changes !== 1) throw fail('PROJECT_NOT_FOUND', 'There is no such project.');
+}
+
+/** Removes a project that nothing hangs from. @throws PROJECT_NOT_FOUND, STORE_CONSTRAINT while something does */
+export async function removeProject(tx: Tx, principal: PrincipalRef, projectId: string): Promise<void> {
+  const { changes } = await tx.run(REMOVE_PROJECT, [projectId, principal.tenantId]);
+  if (changes !== 1) throw fail('PROJECT_NOT_FOUND', 'There is no such project.');
 }
 
 /** @throws PROJECT_NOT_FOUND alike for a project that is not there and for another tenant's */

@@ -132,7 +132,7 @@ function entriesFault(
 }
 
 /** The exact-version address: every reserved character of the identity is encoded. */
-function versionUrl(versionId: string): string | undefined {
+export function versionUrl(versionId: string): string | undefined {
   if (versionId === '' || versionId === '.' || versionId === '..' || !versionId.isWellFormed()) return undefined;
   const encoded = encodeURIComponent(versionId).replace(
     /[!'()*]/g,

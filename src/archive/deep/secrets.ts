@@ -16,19 +16,31 @@ export async function scanForSecrets(pkg: SessionPackage): Promise<Finding[]> {
   return findings;
 }
 
-async function holdsSecret(pkg: SessionPackage, path: string): Promise<boolean> {
+const holdsSecret = (pkg: SessionPackage, path: string): Promise<boolean> => bytesHoldSecret(pkg.content(path));
+
+/**
+ * Whether bytes, read as text whatever they are, hold something shaped like a secret, or one of the `known` texts. All
+ * of them are read, in windows that overlap; bytes that are no text are left out and hide nothing.
+ */
+export async function bytesHoldSecret(
+  content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  known: readonly string[] = [],
+): Promise<boolean> {
   const decoder = new TextDecoder();
   let text = '';
   let found = false;
-  for await (const chunk of pkg.content(path)) {
+  for await (const chunk of content) {
     if (found) continue;
     text += decoder.decode(chunk, { stream: true }).replaceAll('\ufffd', '');
     if (text.length < WINDOW) continue;
-    found = containsSecret(text);
+    found = textHoldsSecret(text, known);
     text = overlapOf(text);
   }
-  return found || containsSecret(text);
+  return found || textHoldsSecret(text + decoder.decode().replaceAll('\ufffd', ''), known);
 }
+
+const textHoldsSecret = (text: string, known: readonly string[]): boolean =>
+  containsSecret(text) || known.some((secret) => text.includes(secret));
 
 /**
  * What is kept of a piece for the next: about an overlap, from where a word begins, so that no half word looks like a

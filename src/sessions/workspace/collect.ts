@@ -37,6 +37,29 @@ export async function collectGarbage({ store, files, folder, beforeMs }: Collect
   return { trees, packs: packs.length, strays };
 }
 
+/**
+ * Takes back trees that were added and that nobody came to need: those that no checkpoint names and that were not
+ * captured after `addedMs`, with the packs that only they needed. What others share stays.
+ */
+export async function forgetTrees(
+  { store, files, folder }: Omit<CollectTools, 'beforeMs'>,
+  treeIds: readonly string[],
+  addedMs: number,
+): Promise<void> {
+  const gone = await store.write('workspace.forget', async (tx) => {
+    const packs = new Set<string>();
+    for (const treeId of treeIds) {
+      const rows = await tx.all(sql.PACKS_OF_TREE, [treeId]);
+      const { changes } = await tx.run(sql.FORGET_TREE, [treeId, addedMs]);
+      if (changes === 1) for (const row of rows) packs.add(String(row['pack_id']));
+    }
+    const dropped: string[] = [];
+    for (const pack of packs) if ((await tx.run(sql.FORGET_PACK, [pack])).changes === 1) dropped.push(pack);
+    return dropped;
+  });
+  for (const pack of gone) remove(files, join(folder, packName(pack)));
+}
+
 function isOld(files: FileSystem, path: string, beforeMs: number): boolean {
   try {
     return files.lstat(path).changedMs < beforeMs;

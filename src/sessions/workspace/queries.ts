@@ -15,3 +15,10 @@ export const DROP_TREES = `DELETE FROM workspace_trees WHERE captured_at < ?
 AND NOT EXISTS (SELECT 1 FROM session_checkpoints c WHERE c.workspace_tree_id = workspace_trees.tree_id)`;
 export const DROP_PACKS = `DELETE FROM workspace_packs WHERE created_at < ?
 AND NOT EXISTS (SELECT 1 FROM workspace_tree_packs t WHERE t.pack_id = workspace_packs.pack_id) RETURNING pack_id`;
+
+/** Trees of one origin: dropped unless a checkpoint names them or a capture touched them since. */
+export const PACKS_OF_TREE = `SELECT pack_id FROM workspace_tree_packs WHERE tree_id = ?`;
+export const FORGET_TREE = `DELETE FROM workspace_trees WHERE tree_id = ? AND captured_at <= ?
+AND NOT EXISTS (SELECT 1 FROM session_checkpoints c WHERE c.workspace_tree_id = workspace_trees.tree_id)`;
+export const FORGET_PACK = `DELETE FROM workspace_packs WHERE pack_id = ?
+AND NOT EXISTS (SELECT 1 FROM workspace_tree_packs t WHERE t.pack_id = workspace_packs.pack_id)`;

@@ -13,7 +13,7 @@ import {
 } from '../../core/index.ts';
 import type { Store, Tx } from '../../store/index.ts';
 import { readWorkspace } from './capture.ts';
-import { collectGarbage, type Collected } from './collect.ts';
+import { collectGarbage, type Collected, forgetTrees } from './collect.ts';
 import type { Capture, TreeChange, WorkspaceTree } from './model.ts';
 import { type BlobPlace, PackWriter, packChunks, readPackIndex } from './pack.ts';
 import * as sql from './queries.ts';
@@ -252,6 +252,17 @@ export class WorkspaceStore {
       pack.abandon();
       throw error;
     }
+  }
+
+  /** Whether a tree is stored. */
+  async hasTree(treeId: string): Promise<boolean> {
+    const row = await this.#options.store.read('workspace.tree', (tx) => tx.get(sql.FIND_TREE, [treeId]));
+    return row !== undefined;
+  }
+
+  /** Takes back trees that were added at `addedMs` or before and that nobody came to need. */
+  forget(treeIds: readonly string[], addedMs: number): Promise<void> {
+    return forgetTrees({ store: this.#options.store, files: this.#files, folder: this.#packs }, treeIds, addedMs);
   }
 
   /**

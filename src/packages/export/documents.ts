@@ -1,0 +1,429 @@
+import { listRules, type PermissionRule } from '../../approvals/index.ts';
+import {
+  isJsonObject,
+  JSON_PROFILES,
+  JsonNumber,
+  type JsonObject,
+  type JsonValue,
+  readStrictJson,
+} from '../../core/index.ts';
+import {
+  type ActionEvent,
+  type ActionGroup,
+  type Checkpoint,
+  type ExecutionAttempt,
+  getSetting,
+  lastOrdinalBy,
+  listBranches,
+  listRestores,
+  type Message,
+  portableAttempts,
+  portableCheckpoints,
+  portableEvents,
+  portableGroups,
+  portableMessages,
+  type PortablePage,
+  type Principal,
+  type Session,
+  type SessionBranch,
+} from '../../sessions/index.ts';
+import { requireProject, type ReadTx, type SqlValue } from '../../store/index.ts';
+import { type RecordKind, recordsOfKind, wordOf } from '../records.ts';
+import { notExportable } from './guard.ts';
+import { EMPTY_TREE_ID } from './workspace.ts';
+import type { PackagedArtifacts } from './artifacts.ts';
+import type { DocumentMembers } from './staged.ts';
+
+const PAGE_ROWS = 500;
+
+/** All rows of a paged list, one by one. */
+async function* pages<T>(read: (after: SqlValue) => Promise<PortablePage<T>>): AsyncGenerator<T> {
+  for (let after: SqlValue = null; ; ) {
+    const { items, next } = await read(after);
+    yield* items;
+    if (next === null) return;
+    after = next;
+  }
+}
+
+/** What the documents of one export are read with, all in one transaction. */
+export interface DocumentTools {
+  readonly tx: ReadTx;
+  readonly principal: Principal;
+  readonly session: Session;
+  readonly branches: readonly SessionBranch[];
+  readonly artifacts: PackagedArtifacts;
+  readonly treeMap: Readonly<Record<string, string>>;
+  readonly activeTreeId: string;
+  readonly generationIds: ReadonlySet<string>;
+  readonly autoMode: JsonObject;
+}
+
+export async function allBranches(tx: ReadTx, principal: Principal, root: string): Promise<SessionBranch[]> {
+  const all: SessionBranch[] = [];
+  for (let after: string | undefined; ; ) {
+    const page = await listBranches(tx, principal, root, {
+      limit: PAGE_ROWS,
+      ...(after === undefined ? {} : { after }),
+    });
+    all.push(...page.items);
+    if (page.next === null) return all;
+    after = page.next;
+  }
+}
+
+export const checkpointsOf = (tx: ReadTx, root: string): AsyncGenerator<Checkpoint> =>
+  pages((after) => portableCheckpoints(tx, root, after, PAGE_ROWS));
+
+export async function sessionDocument({ tx, principal, session }: DocumentTools): Promise<DocumentMembers> {
+  const { rootFrameId: root, projectId, attributes } = session;
+  const owner = { tenantId: principal.tenant, subjectId: principal.subject };
+  const { name } = await requireProject(tx, owner, projectId);
+  const own = isJsonObject(attributes) ? attributes : {};
+  const attribute = (key: string): JsonValue => (Object.hasOwn(own, key) ? (own[key] as JsonValue) : null);
+  return {
+    schema_version: 1,
+    source: { project_id: projectId, root_frame_id: root, active_branch_id: session.activeBranchId },
+    project: { name, description: attribute('project_description') ?? '' },
+    frame: {
+      name: session.name,
+      task_summary: session.taskSummary,
+      model: attribute('model'),
+      effort: attribute('effort'),
+      runtime_env: attribute('runtime_env'),
+      created_at: session.createdAt,
+      updated_at: session.updatedAt,
+    },
+    messages: mapped(
+      pages((after) => portableMessages(tx, root, after, PAGE_ROWS)),
+      messageDocument,
+    ),
+  };
+}
+
+async function* mapped<T>(
+  items: AsyncIterable<T>,
+  change: (item: T) => JsonObject | Promise<JsonObject>,
+): AsyncGenerator<JsonObject> {
+  for await (const item of items) yield await change(item);
+}
+
+function messageDocument(message: Message): JsonObject {
+  return {
+    message_id: message.messageId,
+    branch_id: message.branchId,
+    seq: message.seq - 1,
+    role: message.role,
+    content: message.content,
+    metadata: isJsonObject(message.metadata) ? message.metadata : null,
+    created_at: message.createdAt,
+  };
+}
+
+export async function ledgerDocument({
+  tx,
+  session,
+  branches,
+  generationIds,
+}: DocumentTools): Promise<DocumentMembers> {
+  async function* groups(): AsyncGenerator<JsonObject> {
+    for (const { branchId } of branches)
+      for await (const group of pages((after) => portableGroups(tx, branchId, after, PAGE_ROWS)))
+        yield groupDocument(group, await portableEvents(tx, group.groupId));
+  }
+  const attempts = await portableAttempts(tx, session.rootFrameId);
+  return { groups: groups(), execution_attempts: attempts.map((attempt) => attemptDocument(attempt, generationIds)) };
+}
+
+function groupDocument(group: ActionGroup, events: readonly ActionEvent[]): JsonObject {
+  return {
+    group_id: group.groupId,
+    root_frame_id: group.rootFrameId,
+    branch_id: group.branchId,
+    turn_id: group.turnId,
+    ordinal: group.ordinal,
+    kind: group.kind,
+    provider: group.provider,
+    model: group.model,
+    wire_state: group.wireState,
+    assistant_content: group.assistantContent,
+    assistant_message: isJsonObject(group.assistantMessage) ? group.assistantMessage : null,
+    usage: isJsonObject(group.usage) ? group.usage : null,
+    cost_usd: costDocument(group.costUsd),
+    created_at: group.createdAt,
+    events: events.map(eventDocument),
+  };
+}
+
+/** A cost is a number with a fraction at the source: a whole one keeps that spelling. */
+const costDocument = (cost: number | null): JsonValue =>
+  cost !== null && Number.isInteger(cost) ? new JsonNumber(cost) : cost;
+
+function eventDocument(event: ActionEvent): JsonObject {
+  return {
+    event_id: event.eventId,
+    sequence: event.sequence,
+    type: event.type,
+    action_id: event.actionId,
+    tool_call_id: event.toolCallId,
+    wire_id: event.wireId,
+    canonical_arguments: event.canonicalArguments,
+    raw_arguments: event.rawArguments,
+    result: event.result,
+    side_effect_class: event.sideEffectClass,
+    resource_keys: [...event.resourceKeys],
+    created_at: event.createdAt,
+  };
+}
+
+function attemptDocument(attempt: ExecutionAttempt, generationIds: ReadonlySet<string>): JsonObject {
+  const { generationId, ownerInstanceId } = attempt;
+  return {
+    attempt_id: attempt.attemptId,
+    group_id: attempt.groupId,
+    producing_cell_id: attempt.producingCellId,
+    attempt_ordinal: attempt.attemptOrdinal,
+    state_revision: attempt.stateRevision,
+    generation_id: generationId !== null && generationIds.has(generationId) ? generationId : null,
+    ...(ownerInstanceId === null ? {} : { owner_instance_id: ownerInstanceId }),
+    allocated_at: attempt.allocatedAt,
+    started_at: attempt.startedAt,
+    response_at: attempt.responseAt,
+    capture_at: attempt.captureAt,
+    finished_at: attempt.finishedAt,
+    terminal_state: attempt.terminalState,
+    error: errorDocument(attempt.error),
+    replayed_from_cell_id: attempt.replayedFromCellId,
+  };
+}
+
+/** An error that is the text of a JSON object travels as that object: so it came. */
+function errorDocument(error: string | null): JsonValue {
+  if (error === null || !error.startsWith('{')) return error;
+  try {
+    return readStrictJson(error, JSON_PROFILES.packages);
+  } catch {
+    return error;
+  }
+}
+
+const records = (tx: ReadTx, root: string, kind: RecordKind): AsyncGenerator<JsonObject> =>
+  mapped(recordsOfKind(tx, root, kind), ({ body }) => body);
+
+/** A record whose generation is not the session's own names none. */
+const ownGeneration =
+  (ids: ReadonlySet<string>) =>
+  (body: JsonObject): JsonObject => ({
+    ...body,
+    generation_id: ids.has(wordOf(body, 'generation_id')) ? (body['generation_id'] as JsonValue) : null,
+  });
+
+export function notebookDocument({ tx, session, generationIds }: DocumentTools): DocumentMembers {
+  return { cells: mapped(records(tx, session.rootFrameId, 'cell'), ownGeneration(generationIds)) };
+}
+
+export function environmentDocument({ tx, session: { rootFrameId }, generationIds }: DocumentTools): DocumentMembers {
+  return {
+    generations: records(tx, rootFrameId, 'generation'),
+    artifact_environment_snapshots: mapped(
+      records(tx, rootFrameId, 'environment_snapshot'),
+      ownGeneration(generationIds),
+    ),
+  };
+}
+
+export async function snapshotsDocument(tools: DocumentTools): Promise<DocumentMembers> {
+  const { tx, principal, session, branches, treeMap, activeTreeId } = tools;
+  const root = session.rootFrameId;
+  async function* operations(): AsyncGenerator<JsonObject> {
+    yield* records(tx, root, 'operation');
+    for (let after: string | undefined; ; ) {
+      const query = { limit: PAGE_ROWS, ...(after === undefined ? {} : { after }) };
+      const page = await listRestores(tx, principal, root, query);
+      for (const one of page.items)
+        yield {
+          operation_id: one.operationId,
+          root_frame_id: root,
+          branch_id: one.branchId,
+          kind: one.kind,
+          source_checkpoint_id: one.sourceCheckpointId,
+          target_checkpoint_id: one.targetCheckpointId,
+          status: one.status,
+          preview: one.preview,
+          error: one.error,
+          created_at: one.createdAt,
+          finished_at: one.finishedAt,
+        };
+      if (page.next === null) return;
+      after = page.next;
+    }
+  }
+  return {
+    branches: branches.map(branchDocument),
+    checkpoints: mapped(checkpointsOf(tx, root), (checkpoint) => checkpointDocument(tools, checkpoint)),
+    checkpoint_states: records(tx, root, 'checkpoint_state'),
+    operations: operations(),
+    recovery_journal: records(tx, root, 'recovery_entry'),
+    workspace: {
+      active_branch_id: session.activeBranchId,
+      active_source_tree_id: activeTreeId,
+      tree_map: { ...treeMap },
+      trees: Object.keys(treeMap).map((source) => ({ source_tree_id: source, tree_id: treeMap[source] ?? null })),
+    },
+  };
+}
+
+function branchDocument(branch: SessionBranch): JsonObject {
+  return {
+    branch_id: branch.branchId,
+    root_frame_id: branch.rootFrameId,
+    parent_branch_id: branch.parentBranchId,
+    base_checkpoint_id: branch.baseCheckpointId,
+    head_checkpoint_id: branch.headCheckpointId,
+    name: branch.name,
+    created_at: branch.createdAt,
+    updated_at: branch.updatedAt,
+  };
+}
+
+async function checkpointDocument(tools: DocumentTools, checkpoint: Checkpoint): Promise<JsonObject> {
+  const { artifacts, tx } = tools;
+  const { branchId, cursors, source, artifactVersions: versions } = checkpoint;
+  const known = (version: JsonValue): boolean => typeof version === 'string' && artifacts.versionIds.has(version);
+  return {
+    checkpoint_id: checkpoint.checkpointId,
+    root_frame_id: checkpoint.rootFrameId,
+    branch_id: branchId,
+    parent_checkpoint_id: checkpoint.parentCheckpointId,
+    source_kind: source?.kind ?? null,
+    source_id: source?.id ?? null,
+    internal: checkpoint.internal,
+    reason: checkpoint.reason,
+    action_cursor: await ordinalOf(tx, branchId, cursors.action),
+    message_cursor: cursors.message,
+    cell_cursor: cursors.cell,
+    auto_event_cursor: cursors.autoEvent ?? 0,
+    workspace_tree_id: checkpoint.workspaceTreeId ?? EMPTY_TREE_ID,
+    artifact_versions: Array.isArray(versions) ? versions.filter(known) : [],
+    environment_pins: checkpoint.environmentPins ?? {},
+    generation_refs: checkpoint.generationRefs ?? {},
+    capability_state: checkpoint.capabilityState ?? { version: 1, states: [] },
+    permission_state: checkpoint.permissionState ?? { conversation: [], project: [], global: [] },
+    recovery_recipe: checkpoint.recoveryRecipe ?? {},
+    metadata: await metadataDocument(tx, checkpoint),
+    created_at: checkpoint.createdAt,
+  };
+}
+
+/** An action cursor travels as the place of the last group of its branch: 0 where the branch has none yet. */
+async function ordinalOf(tx: ReadTx, branchId: string, position: number | null): Promise<number | null> {
+  return position === null ? 0 : ((await lastOrdinalBy(tx, branchId, position)) ?? 0);
+}
+
+async function metadataDocument(tx: ReadTx, { branchId, metadata }: Checkpoint): Promise<JsonObject> {
+  const projection = metadata['history_projection'];
+  const resume = isJsonObject(projection) ? projection['resume_cursors'] : undefined;
+  if (!isJsonObject(projection) || !isJsonObject(resume)) return metadata;
+  const position = resume['action_cursor'];
+  const action = await ordinalOf(tx, branchId, typeof position === 'number' ? position : null);
+  return {
+    ...metadata,
+    history_projection: { ...projection, resume_cursors: { ...resume, action_cursor: action } },
+  };
+}
+
+export function artifactsDocument({ tx, session, artifacts }: DocumentTools): DocumentMembers {
+  return {
+    artifacts: [...artifacts.artifacts],
+    excluded: [...artifacts.excluded],
+    completion_deliveries: mapped(records(tx, session.rootFrameId, 'completion_delivery'), (body) => {
+      const { idempotency_key: _key, ...kept } = body;
+      return kept;
+    }),
+  };
+}
+
+export function lineageDocument({ tx, session, artifacts }: DocumentTools): DocumentMembers {
+  async function* edges(): AsyncGenerator<JsonObject> {
+    for await (const edge of records(tx, session.rootFrameId, 'lineage_edge'))
+      if (['input_version_id', 'output_version_id'].every((end) => artifacts.versionIds.has(wordOf(edge, end))))
+        yield edge;
+  }
+  return { edges: edges() };
+}
+
+export function plansDocument({ tx, session, artifacts }: DocumentTools): DocumentMembers {
+  return {
+    plans: mapped(records(tx, session.rootFrameId, 'plan'), (plan) => ({
+      ...plan,
+      artifact_id: artifacts.artifactIds.has(wordOf(plan, 'artifact_id')) ? (plan['artifact_id'] as JsonValue) : null,
+    })),
+  };
+}
+
+export async function reviewDocument({ tx, session, artifacts, autoMode }: DocumentTools): Promise<DocumentMembers> {
+  const root = session.rootFrameId;
+  const automatic = await getSetting(tx, root, `review:auto:${root}`);
+  async function* annotations(): AsyncGenerator<JsonObject> {
+    for await (const annotation of records(tx, root, 'annotation'))
+      if (artifacts.artifactIds.has(wordOf(annotation, 'artifact_id'))) yield annotation;
+  }
+  return {
+    annotations: annotations(),
+    activity_steps: records(tx, root, 'review_step'),
+    settings: {
+      auto_review: automatic === null ? null : automatic === '1',
+      reviewer_model: await getSetting(tx, root, `review:model:${root}`),
+      active_on_import: false,
+    },
+    auto_mode: autoMode,
+  };
+}
+
+export const memoryDocument = ({ tx, session }: DocumentTools): DocumentMembers => ({
+  memories: records(tx, session.rootFrameId, 'memory'),
+});
+
+export const capabilitiesDocument = ({ tx, session }: DocumentTools): DocumentMembers => ({
+  states: records(tx, session.rootFrameId, 'capability_state'),
+});
+
+export async function permissionsDocument({ tx, principal, session }: DocumentTools): Promise<DocumentMembers> {
+  const of = async (scope: 'project' | 'conversation', scopeId: string): Promise<JsonValue> =>
+    (await listRules(tx, principal, scope, scopeId)).map(ruleDocument);
+  return {
+    policy: 'imported allow rules are downgraded to ask',
+    project: await of('project', session.projectId),
+    conversation: await of('conversation', session.rootFrameId),
+  };
+}
+
+function ruleDocument(rule: PermissionRule): JsonObject {
+  return {
+    rule_id: rule.ruleId,
+    scope: rule.scope,
+    scope_id: rule.scopeId,
+    tool: rule.tool,
+    pattern: rule.pattern,
+    decision: rule.decision,
+    created_at: rule.createdAt,
+    updated_at: rule.updatedAt,
+  };
+}
+
+/** What is sealed by a digest may not be redacted: it would no longer be what was sealed. */
+export async function requireSealedUnchanged(
+  { tx, session }: Pick<DocumentTools, 'tx' | 'session'>,
+  changed: (value: JsonValue) => boolean,
+): Promise<void> {
+  const delivered = new Set<string>();
+  for await (const { body } of recordsOfKind(tx, session.rootFrameId, 'completion_delivery')) {
+    delivered.add(wordOf(body, 'message_id'));
+    const { idempotency_key: _key, ...kept } = body;
+    if (changed(kept)) throw notExportable('a completion delivery changed during safe projection');
+  }
+  if (delivered.size === 0) return;
+  for await (const message of pages((after) => portableMessages(tx, session.rootFrameId, after, PAGE_ROWS)))
+    if (delivered.has(message.messageId) && changed(message.content))
+      throw notExportable('the message of a completion delivery changed during message projection');
+}

@@ -1,0 +1,287 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import {
+  ARCHIVE_LIMITS,
+  DOCUMENTS,
+  fileSource,
+  MANIFEST_NAME,
+  openPackage,
+  PACKAGE_SCHEMA,
+  preflightPackage,
+  sealManifest,
+  writeArchive,
+} from '../../archive/index.ts';
+import {
+  canonicalJson,
+  fail,
+  HoldfastError,
+  type JsonObject,
+  type JsonValue,
+  makeFolder,
+  redact,
+  writeAll,
+} from '../../core/index.ts';
+import type { Principal, Session, WorkspaceTree } from '../../sessions/index.ts';
+import type { ReadTx } from '../../store/index.ts';
+import { fileChunks, removeFolder } from '../import/files.ts';
+import { PACKAGE_CONTENT_TYPE, type PackageContext, secretValues } from '../model.ts';
+import { listRecords, recordsOfKind, wordOf } from '../records.ts';
+import { packageArtifacts, type PackagedArtifacts } from './artifacts.ts';
+import * as documents from './documents.ts';
+import { beginExport, exportMark, type ExportStart, notExportable } from './guard.ts';
+import { reproductionNotes } from './notes.ts';
+import { StagedFiles } from './staged.ts';
+import { EMPTY_TREE, EMPTY_TREE_ID, PackagedTrees } from './workspace.ts';
+
+/** A finished package, in a file of its own until it is closed. Two exports of one session have the same bytes. */
+export interface ExportedPackage {
+  readonly filename: string;
+  readonly contentType: string;
+  readonly sizeBytes: number;
+  /** SHA-256 of the archive. */
+  readonly sha256: string;
+  /** The package's identity, whatever zlib packed it. */
+  readonly manifestSha256: string;
+  readonly schemaVersion: 1;
+  readonly immutable: true;
+  /** The bytes, in chunks. */
+  chunks(): Iterable<Uint8Array>;
+  /** All bytes at once: at most what an archive may have. */
+  data(): Buffer;
+  /** Removes the file. */
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+/** The steps of an export that a test may put itself in the place of. */
+export class ExportStages {
+  readonly context: PackageContext;
+  readonly session: Session;
+
+  constructor(context: PackageContext, session: Session) {
+    this.context = context;
+    this.session = session;
+  }
+
+  /** The workspace as it is now; null where the session has none. */
+  async captureWorkspace(): Promise<{ readonly treeId: string; readonly tree: WorkspaceTree } | null> {
+    const { files, workspaceOf, workspaces } = this.context;
+    const directory = workspaceOf(this.session.rootFrameId);
+    if (directory === null || !isFolder(files, directory)) return null;
+    return workspaces.capture(directory);
+  }
+}
+
+function isFolder(files: PackageContext['files'], path: string): boolean {
+  try {
+    return files.lstat(path).kind === 'folder';
+  } catch {
+    return false;
+  }
+}
+
+export type MakeExportStages = (...args: ConstructorParameters<typeof ExportStages>) => ExportStages;
+
+/**
+ * Exports a session: everything but secrets, and refused where leaving a secret out would break what is sealed. Holds
+ * no lock; a session that changed meanwhile is EXPORT_SOURCE_CHANGED. What comes out was read back as an importer
+ * reads it: a session that could not be imported is SESSION_NOT_EXPORTABLE. Writes nothing into the session.
+ */
+export async function exportPackage(
+  context: PackageContext,
+  principal: Principal,
+  rootFrameId: string,
+  makeStages: MakeExportStages = (...args) => new ExportStages(...args),
+): Promise<ExportedPackage> {
+  const { store, files, ids, stagingFolder } = context;
+  const start = await store.read('packages.export', async (tx) => {
+    const begun = await beginExport(tx, context, principal, rootFrameId);
+    await documents.requireSealedUnchanged({ tx, session: begun.session }, isRedacted);
+    return begun;
+  });
+  const folder = join(stagingFolder, ids.next());
+  makeFolder(files, folder);
+  try {
+    const staged = new StagedFiles(files, folder);
+    await stage(context, principal, start, staged, makeStages(context, start.session));
+    const built = await build(context, staged, join(folder, 'package.zip'));
+    await requireImportable(context, built.path);
+    const mark = await store.read('packages.export', (tx) => exportMark(tx, rootFrameId));
+    if (mark !== start.mark) throw fail('EXPORT_SOURCE_CHANGED', 'The session changed during export.');
+    return exported(context, folder, built, rootFrameId);
+  } catch (error) {
+    removeFolder(files, folder);
+    throw error;
+  }
+}
+
+const isRedacted = (value: JsonValue): boolean => canonicalJson(redact(value)) !== canonicalJson(value);
+
+async function stage(
+  context: PackageContext,
+  principal: Principal,
+  { session }: ExportStart,
+  staged: StagedFiles,
+  stages: ExportStages,
+): Promise<void> {
+  const { store } = context;
+  const known = secretValues(context);
+  const { rootFrameId: root } = session;
+  const before = await store.read('packages.export', (tx) => readBefore(tx, root));
+  const trees = new PackagedTrees(context.workspaces, known);
+  const active = (await stages.captureWorkspace()) ?? { treeId: EMPTY_TREE_ID, tree: EMPTY_TREE };
+  await trees.take(active.treeId, active.tree);
+  for (const treeId of before.treeIds) await trees.take(treeId, treeId === EMPTY_TREE_ID ? EMPTY_TREE : undefined);
+  const artifacts = await packageArtifacts(context, root, before, known);
+  for (const [treeId, text] of trees.documents) staged.addText(`workspace/trees/${treeId}.json`, text);
+  for (const [blob, size] of trees.blobs)
+    staged.add({ path: `workspace/blobs/${blob}`, size, sha256: blob }, () => context.workspaces.readBlob(blob));
+  for (const [sha256, { size, path }] of artifacts.data)
+    staged.add({ path: `artifact-data/${sha256}`, size, sha256 }, () => fileChunks(context.files, path));
+  requireMembers(staged.rows.length + DOCUMENTS.length + 2);
+  await store.read('packages.export', async (tx) => {
+    const tools: documents.DocumentTools = {
+      tx,
+      principal,
+      session,
+      branches: await documents.allBranches(tx, principal, root),
+      artifacts,
+      treeMap: trees.map,
+      activeTreeId: active.treeId,
+      generationIds: before.generationIds,
+      autoMode: (await context.autoMode?.export(tx, root)) ?? NO_AUTO_MODE,
+    };
+    await stageDocuments(staged, tools);
+    staged.addText('REPRODUCE.md', await notes(tools, artifacts));
+  });
+}
+
+/** What a store without autonomous runs says of them: that there were none. */
+const NO_AUTO_MODE: JsonObject = {
+  schema_version: 1,
+  trust_state: 'local',
+  historical_selection: null,
+  effective_selection: { preset: 'off', result_review_mode: 'off', approvals_reviewer: 'user' },
+  runs: [],
+  events: [],
+  review_runs: [],
+  findings: [],
+  repair_runs: [],
+  permission_assessments: [],
+};
+
+function requireMembers(count: number): void {
+  if (count > ARCHIVE_LIMITS.members)
+    throw notExportable(`it needs ${count} files, and a package takes at most ${ARCHIVE_LIMITS.members}`);
+}
+
+async function readBefore(tx: ReadTx, root: string) {
+  const treeIds = new Set<string>();
+  for await (const { workspaceTreeId } of documents.checkpointsOf(tx, root))
+    treeIds.add(workspaceTreeId ?? EMPTY_TREE_ID);
+  const idsOf = async (kind: 'cell' | 'generation' | 'environment_snapshot'): Promise<ReadonlySet<string>> => {
+    const ids = new Set<string>();
+    for await (const { id } of recordsOfKind(tx, root, kind)) ids.add(id);
+    return ids;
+  };
+  return {
+    treeIds,
+    cellIds: await idsOf('cell'),
+    generationIds: await idsOf('generation'),
+    environmentIds: await idsOf('environment_snapshot'),
+    artifacts: await listRecords(tx, root, 'artifact'),
+    versions: await listRecords(tx, root, 'artifact_version'),
+  };
+}
+
+async function stageDocuments(staged: StagedFiles, tools: documents.DocumentTools): Promise<void> {
+  await staged.addDocument('session.json', await documents.sessionDocument(tools));
+  await staged.addDocument('ledger.json', await documents.ledgerDocument(tools));
+  await staged.addDocument('notebook.json', documents.notebookDocument(tools));
+  await staged.addDocument('snapshots.json', await documents.snapshotsDocument(tools));
+  await staged.addDocument('artifacts.json', documents.artifactsDocument(tools));
+  await staged.addDocument('environment.json', documents.environmentDocument(tools));
+  await staged.addDocument('lineage.json', documents.lineageDocument(tools));
+  await staged.addDocument('plans.json', documents.plansDocument(tools));
+  await staged.addDocument('review.json', await documents.reviewDocument(tools));
+  await staged.addDocument('memory.json', documents.memoryDocument(tools));
+  await staged.addDocument('permissions.json', await documents.permissionsDocument(tools));
+  await staged.addDocument('capabilities.json', documents.capabilitiesDocument(tools));
+}
+
+/** The notes see what travels: redacted, and without what was left out. */
+async function notes(tools: documents.DocumentTools, artifacts: PackagedArtifacts): Promise<Buffer> {
+  const list = async (value: unknown): Promise<JsonValue[]> => {
+    const all: JsonValue[] = [];
+    for await (const item of value as AsyncIterable<JsonValue>) all.push(redact(item));
+    return all;
+  };
+  const environment = documents.environmentDocument(tools);
+  const { project } = await documents.sessionDocument(tools);
+  return reproductionNotes({
+    rootFrameId: tools.session.rootFrameId,
+    projectName: wordOf(redact(project as JsonObject) as JsonObject, 'name'),
+    environment: {
+      generations: await list(environment['generations']),
+      artifact_environment_snapshots: await list(environment['artifact_environment_snapshots']),
+    },
+    artifacts: { artifacts: [...artifacts.artifacts] },
+    lineage: await list(documents.lineageDocument(tools)['edges']),
+  });
+}
+
+interface Built {
+  readonly path: string;
+  readonly sha256: string;
+  readonly size: number;
+  readonly manifestSha256: string;
+}
+
+async function build({ files, faults }: PackageContext, staged: StagedFiles, path: string): Promise<Built> {
+  const { text, digest } = sealManifest(staged.rows);
+  const manifest = { name: MANIFEST_NAME, content: () => [Buffer.from(text)] };
+  const hash = createHash('sha256');
+  let size = 0;
+  const fd = files.open(path, 'wx', 0o600);
+  try {
+    for await (const chunk of writeArchive([...staged.members, manifest])) {
+      hash.update(chunk);
+      size += chunk.length;
+      writeAll(files, fd, chunk);
+    }
+  } finally {
+    files.close(fd);
+  }
+  await faults.reach('package-temp-written');
+  return { path, sha256: hash.digest('hex'), size, manifestSha256: digest };
+}
+
+/** Reads the package back as an importer does: what could not be imported is never given away. */
+async function requireImportable(context: PackageContext, path: string): Promise<void> {
+  const source = await fileSource(path);
+  try {
+    await preflightPackage(await openPackage(source, { clock: context.clock }), context.limits);
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    throw notExportable(error.message, error);
+  } finally {
+    await source.close();
+  }
+}
+
+function exported({ files }: PackageContext, folder: string, built: Built, root: string): ExportedPackage {
+  const close = (): void => removeFolder(files, folder);
+  return {
+    filename: `${root.replaceAll(/[^A-Za-z0-9._-]/g, '-')}.openai4s-session.zip`,
+    contentType: PACKAGE_CONTENT_TYPE,
+    sizeBytes: built.size,
+    sha256: built.sha256,
+    manifestSha256: built.manifestSha256,
+    schemaVersion: PACKAGE_SCHEMA,
+    immutable: true,
+    chunks: () => fileChunks(files, built.path),
+    data: () => Buffer.concat([...fileChunks(files, built.path)]),
+    close,
+    [Symbol.dispose]: close,
+  };
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { ManifestRow, NewMember } from '../../archive/index.ts';
+import {
+  canonicalJson,
+  compareCodePoints,
+  type FileSystem,
+  type JsonValue,
+  redact,
+  writeAll,
+} from '../../core/index.ts';
+import { fileChunks } from '../import/files.ts';
+
+/** What is written to a file at once. */
+const BUFFER_UNITS = 256 * 1024;
+
+/** A list of a document whose records are read one by one, so that no document is ever in memory whole. */
+export type StagedList = AsyncIterable<JsonValue>;
+export type DocumentMembers = Readonly<Record<string, JsonValue | StagedList>>;
+
+const isStream = (value: JsonValue | StagedList): value is StagedList =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+
+/** The files of a package that is being built, in a folder of their own: name, size and digest of each. */
+export class StagedFiles {
+  readonly #files: FileSystem;
+  readonly #folder: string;
+  readonly #rows: ManifestRow[] = [];
+  readonly #members: NewMember[] = [];
+
+  constructor(files: FileSystem, folder: string) {
+    this.#files = files;
+    this.#folder = folder;
+  }
+
+  get rows(): readonly ManifestRow[] {
+    return this.#rows;
+  }
+
+  get members(): readonly NewMember[] {
+    return this.#members;
+  }
+
+  /** A member whose content lies elsewhere and has this digest. */
+  add(row: ManifestRow, content: NewMember['content']): void {
+    this.#rows.push(row);
+    this.#members.push({ name: row.path, content });
+  }
+
+  addText(path: string, text: Uint8Array | string): void {
+    const bytes = Buffer.from(text);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    this.add({ path, size: bytes.length, sha256 }, () => [bytes]);
+  }
+
+  /** A canonical document without secrets. Written by synchronous calls: it may be read from within a transaction. */
+  async addDocument(name: string, members: DocumentMembers): Promise<void> {
+    const path = join(this.#folder, name);
+    const out = new DocumentFile(this.#files, path);
+    try {
+      let first = true;
+      for (const key of Object.keys(members).sort(compareCodePoints)) {
+        out.text(`${first ? '{' : ','}${canonicalJson(key)}:`);
+        first = false;
+        const value = members[key] as JsonValue | StagedList;
+        if (isStream(value)) await writeList(out, value);
+        else out.text(canonicalJson(redact(value)));
+      }
+      out.text('}');
+    } finally {
+      out.close();
+    }
+    this.add({ path: name, ...out.sealed() }, () => fileChunks(this.#files, path));
+  }
+}
+
+async function writeList(out: DocumentFile, list: StagedList): Promise<void> {
+  let mark = '[';
+  for await (const item of list) {
+    out.text(mark + canonicalJson(redact(item)));
+    mark = ',';
+  }
+  out.text(mark === '[' ? '[]' : ']');
+}
+
+class DocumentFile {
+  readonly #files: FileSystem;
+  readonly #fd: number;
+  readonly #hash = createHash('sha256');
+  #size = 0;
+  #buffer = '';
+
+  constructor(files: FileSystem, path: string) {
+    this.#files = files;
+    this.#fd = files.open(path, 'wx', 0o600);
+  }
+
+  text(text: string): void {
+    this.#buffer += text;
+    if (this.#buffer.length >= BUFFER_UNITS) this.#flush();
+  }
+
+  #flush(): void {
+    const bytes = Buffer.from(this.#buffer);
+    this.#buffer = '';
+    this.#hash.update(bytes);
+    this.#size += bytes.length;
+    writeAll(this.#files, this.#fd, bytes);
+  }
+
+  close(): void {
+    this.#flush();
+    this.#files.close(this.#fd);
+  }
+
+  sealed(): Pick<ManifestRow, 'size' | 'sha256'> {
+    return { size: this.#size, sha256: this.#hash.digest('hex') };
+  }
+}

@@ -1,0 +1,288 @@
+import {
+  fail,
+  isJsonObject,
+  type JsonNumber,
+  type JsonObject,
+  type JsonValue,
+  screenInjection,
+} from '../../core/index.ts';
+import type { ActionEvent, ActionGroup, ExecutionAttempt, Message } from '../../sessions/index.ts';
+import { withoutProof } from './delivery-text.ts';
+import { type Fields, fieldsOf } from './fields.ts';
+import { type Identities, type IdentityKind, mapMembers } from './identities.ts';
+import type { PlannedGroup } from './plan-model.ts';
+import type { PackageReader } from './reader.ts';
+
+/** What stands in an imported message until the delivery that it tells of is bound. */
+export const PENDING_TEXT = 'Completion delivery is pending package verification.';
+export const PENDING_FLAG = 'completion_delivery_import_pending';
+
+/** Counts the texts that were found to instruct. */
+export class InjectionScreen {
+  flags = 0;
+
+  /** The text, with a warning in front where it tries to instruct. */
+  text(text: string): { readonly text: string; readonly flagged: boolean } {
+    const screened = screenInjection(text);
+    if (screened.flagged) this.flags += 1;
+    return screened;
+  }
+}
+
+/** The messages in their order, numbered anew from 1. Those of deliveries are placeholders. */
+export function planMessages(
+  reader: PackageReader,
+  ids: Identities,
+  screen: InjectionScreen,
+  delivered: ReadonlySet<string>,
+): Message[] {
+  const rows = fieldsOf(reader.records('session.json', 'messages'), 'a message');
+  const ordered = rows.toSorted((a, b) => (a.count('seq') ?? 0) - (b.count('seq') ?? 0));
+  return ordered.map((row, index) => {
+    const old = row.needText('message_id');
+    const branch = row.filled('branch_id');
+    const content = row.needText('content');
+    const shown = delivered.has(old) ? { text: PENDING_TEXT, flagged: false } : screen.text(content);
+    return {
+      messageId: ids.take('message', old),
+      rootFrameId: ids.root,
+      branchId: branch === null ? ids.root : ids.need('branch', branch, 'a message'),
+      seq: index + 1,
+      role: row.text('role') === 'user' ? 'user' : 'assistant',
+      content: shown.text,
+      metadata: delivered.has(old) ? { [PENDING_FLAG]: true } : metadataOf(row, shown.flagged),
+      groupId: null,
+      eventId: null,
+      createdAt: row.count('created_at') ?? 0,
+    };
+  });
+}
+
+/** A message's metadata without what only the source could prove; a claimed delivery never comes through here. */
+export function metadataOf(row: Fields, flagged: boolean): JsonValue {
+  const source = row.object('metadata');
+  if (source === null && !flagged) return null;
+  const { [PENDING_FLAG]: _pending, completion_delivery: _envelope, ...kept } = source ?? {};
+  return { ...withoutProof(kept), ...(flagged ? { injection_flagged: true } : {}) };
+}
+
+/** Kinds whose names a provider's own state may repeat. */
+const WIRE_KINDS: readonly IdentityKind[] = ['wire', 'call', 'action', 'event', 'group', 'turn', 'message'];
+
+/** The ledger: branch by branch, parents first, so that what came later on a branch stands later in the session. */
+export class LedgerPlan {
+  readonly groups: PlannedGroup[] = [];
+  readonly #reader: PackageReader;
+  readonly #ids: Identities;
+  readonly #screen: InjectionScreen;
+  /** For each branch: ordinals, and the position of the last line of the group. */
+  readonly #ends = new Map<string, { readonly ordinal: number; readonly position: number }[]>();
+
+  constructor(reader: PackageReader, ids: Identities, screen: InjectionScreen) {
+    this.#reader = reader;
+    this.#ids = ids;
+    this.#screen = screen;
+  }
+
+  /** `branches` are old names, parents first. */
+  build(branches: readonly string[]): void {
+    const rows = fieldsOf(this.#reader.records('ledger.json', 'groups'), 'an action group');
+    this.#allocate(rows);
+    const byBranch = Map.groupBy(rows, (row) => row.text('branch_id'));
+    let position = 0;
+    for (const branch of branches) {
+      const ends: { ordinal: number; position: number }[] = [];
+      const own = byBranch.get(branch) ?? [];
+      for (const row of own.toSorted((a, b) => a.needCount('ordinal') - b.needCount('ordinal'))) {
+        const planned = this.#group(row, position);
+        position += 1 + planned.events.length;
+        this.groups.push(planned);
+        ends.push({ ordinal: planned.group.ordinal, position });
+      }
+      this.#ends.set(branch, ends);
+    }
+  }
+
+  /** Names of groups, turns, events and calls are known before any text that may repeat them is looked at. */
+  #allocate(rows: readonly Fields[]): void {
+    for (const row of rows) {
+      this.#ids.take('group', row.needText('group_id'));
+      const turn = row.filled('turn_id');
+      if (turn !== null) this.#ids.take('turn', turn);
+      for (const event of fieldsOf(row.objects('events'), 'an action event'))
+        for (const [kind, field] of [
+          ['event', 'event_id'],
+          ['action', 'action_id'],
+          ['call', 'tool_call_id'],
+          ['wire', 'wire_id'],
+        ] as const) {
+          const old = event.filled(field);
+          if (old !== null) this.#ids.take(kind, old);
+        }
+    }
+    this.#alike();
+  }
+
+  /** One word may name an action, a call and its wire id at the source: it stays one word. */
+  #alike(): void {
+    for (const [old, fresh] of this.#ids.mapOf('call'))
+      for (const kind of ['action', 'wire'] as const)
+        if (this.#ids.find(kind, old) !== null) this.#ids.bind(kind, old, fresh);
+  }
+
+  #group(row: Fields, before: number): PlannedGroup {
+    const ids = this.#ids;
+    const content = row.text('assistant_content');
+    const groupId = ids.take('group', row.needText('group_id'));
+    const position = before + 1;
+    const group: ActionGroup = {
+      groupId,
+      rootFrameId: ids.root,
+      branchId: ids.need('branch', row.value('branch_id'), 'an action group'),
+      turnId: ids.take('turn', row.filled('turn_id') ?? `turn of ${row.needText('group_id')}`),
+      ordinal: row.needCount('ordinal'),
+      position,
+      kind: row.filled('kind') ?? 'unknown',
+      provider: row.text('provider'),
+      model: row.text('model'),
+      wireState: ids.rename(row.value('wire_state'), WIRE_KINDS),
+      assistantContent: content === null ? null : this.#screen.text(content).text,
+      assistantMessage: this.#message(row.object('assistant_message')),
+      usage: row.object('usage'),
+      costUsd: costOf(row.value('cost_usd')),
+      sealedAt: null,
+      createdAt: row.count('created_at') ?? 0,
+    };
+    const events = fieldsOf(row.objects('events'), 'an action event').toSorted(
+      (a, b) => a.needCount('sequence') - b.needCount('sequence'),
+    );
+    return { group, events: events.map((event, i) => this.#event(event, groupId, position + 1 + i)) };
+  }
+
+  #message(message: JsonObject | null): JsonValue {
+    if (message === null) return null;
+    const renamed = this.#ids.rename(message, WIRE_KINDS) as JsonObject;
+    const { content } = renamed;
+    return typeof content === 'string' ? { ...renamed, content: this.#screen.text(content).text } : renamed;
+  }
+
+  #event(row: Fields, groupId: string, position: number): ActionEvent {
+    const ids = this.#ids;
+    const named = (kind: IdentityKind, field: string): string | null => {
+      const old = row.filled(field);
+      return old === null ? null : ids.take(kind, old);
+    };
+    const type = row.needText('type');
+    return {
+      eventId: named('event', 'event_id') ?? ids.take('event', `${groupId} ${row.needCount('sequence')}`),
+      groupId,
+      rootFrameId: ids.root,
+      sequence: row.needCount('sequence'),
+      position,
+      type,
+      actionId: named('action', 'action_id'),
+      toolCallId: named('call', 'tool_call_id'),
+      wireId: named('wire', 'wire_id'),
+      canonicalArguments: row.value('canonical_arguments'),
+      rawArguments: row.textOrJson('raw_arguments'),
+      result: this.#result(type, row.value('result')),
+      sideEffectClass: row.text('side_effect_class'),
+      resourceKeys: row.texts('resource_keys'),
+      createdAt: row.count('created_at') ?? 0,
+    };
+  }
+
+  #result(type: string, result: JsonValue): JsonValue {
+    if (!isJsonObject(result)) return result;
+    if (type === 'compaction') return this.#compaction(result);
+    return mapMembers(result, (value, key) => {
+      if (key === 'tool_call_id') return this.#ids.find('call', value) ?? value;
+      return key === 'wire_id' ? (this.#ids.find('wire', value) ?? value) : value;
+    });
+  }
+
+  /** A compaction names a group of this package; its archive stays where it was made; its note is a stranger's. */
+  #compaction(result: JsonObject): JsonObject {
+    const covered = result['covered_through_group_id'] ?? null;
+    const note = result['handoff'];
+    return {
+      ...result,
+      covered_through_group_id: this.#ids.needIfPresent('group', covered, 'a compaction'),
+      archive_id: null,
+      ...(typeof note === 'string' ? { handoff: this.#screen.text(note).text } : {}),
+    };
+  }
+
+  /** A checkpoint's action cursor, which counts groups of its branch, as a position of the session's ledger. */
+  positionAt(branch: string, ordinal: number | null): number | null {
+    if (ordinal === null) return null;
+    const ends = this.#ends.get(branch) ?? [];
+    return ends[notAbove(ends, (end) => end.ordinal, ordinal) - 1]?.position ?? null;
+  }
+}
+
+function costOf(value: JsonValue): number | null {
+  if (value === null) return null;
+  const cost = typeof value === 'object' ? (value as JsonNumber).value : value;
+  if (typeof cost === 'number' && Number.isFinite(cost) && cost >= 0) return cost;
+  throw fail('PACKAGE_DOCUMENT_INVALID', 'The field cost_usd of an action group is missing or of a wrong type.');
+}
+
+export function planAttempts(reader: PackageReader, ids: Identities, revisions: CellRevisions): ExecutionAttempt[] {
+  const rows = fieldsOf(reader.records('ledger.json', 'execution_attempts'), 'an execution attempt');
+  return rows.map((row) => {
+    const cell = row.needText('producing_cell_id');
+    const from = 'an execution attempt';
+    const finishedAt = row.count('finished_at');
+    return {
+      attemptId: ids.take('attempt', row.needText('attempt_id')),
+      groupId: ids.need('group', row.value('group_id'), from),
+      producingCellId: ids.need('cell', cell, from),
+      attemptOrdinal: row.needCount('attempt_ordinal'),
+      stateRevision: revisions.of(cell),
+      generationId: ids.needIfPresent('generation', row.value('generation_id'), from),
+      ownerInstanceId: null,
+      allocatedAt: row.needCount('allocated_at'),
+      startedAt: row.count('started_at'),
+      responseAt: row.count('response_at'),
+      captureAt: row.count('capture_at'),
+      finishedAt: finishedAt ?? (row.filled('terminal_state') === null ? null : row.needCount('allocated_at')),
+      terminalState: row.filled('terminal_state') ?? (finishedAt === null ? null : 'unknown'),
+      error: row.textOrJson('error'),
+      replayedFromCellId: ids.find('cell', row.value('replayed_from_cell_id')),
+    };
+  });
+}
+
+/** Cells are numbered anew from 1 in the order of their revisions at the source. */
+export class CellRevisions {
+  readonly #byCell = new Map<string, number>();
+  readonly #sources: readonly number[];
+
+  constructor(cells: readonly Fields[]) {
+    const revision = (cell: Fields): number => cell.count('state_revision') ?? cell.needCount('cell_index');
+    const ordered = cells.toSorted((a, b) => revision(a) - revision(b));
+    this.#sources = ordered.map(revision);
+    for (const [index, cell] of ordered.entries()) this.#byCell.set(cell.needText('producing_cell_id'), index + 1);
+  }
+
+  of(cell: string): number {
+    return this.#byCell.get(cell) ?? 1;
+  }
+
+  /** The highest new revision whose source is not above the cursor; 0 for none. */
+  at(cursor: number | null): number | null {
+    return cursor === null ? null : notAbove(this.#sources, (source) => source, cursor);
+  }
+}
+
+/** How many of a sorted list are not above a value. */
+function notAbove<T>(sorted: readonly T[], of: (item: T) => number, value: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (of(sorted[middle] as T) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

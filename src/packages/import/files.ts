@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { errnoOf, fail, type FileSystem, makeFolder, syncFolder, writeAll } from '../../core/index.ts';
+
+/**
+ * Writes a content under its name so that it is there whole or not at all: a new name beside it, flushed, proved,
+ * renamed, the folder flushed, and read back. PACKAGE_HASH_MISMATCH when what is on the disk is not what it must be.
+ */
+export async function writeSnapshot(
+  files: FileSystem,
+  path: string,
+  sha256: string,
+  content: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  makeFolder(files, dirname(path));
+  const temporary = `${path}.part`;
+  const hash = createHash('sha256');
+  const fd = files.open(temporary, 'wx', 0o600);
+  try {
+    for await (const chunk of content) {
+      hash.update(chunk);
+      writeAll(files, fd, chunk);
+    }
+    files.fsync(fd);
+  } finally {
+    files.close(fd);
+  }
+  if (hash.digest('hex') !== sha256) throw fail('PACKAGE_HASH_MISMATCH', 'hash mismatch: artifact data');
+  files.rename(temporary, path);
+  syncFolder(files, dirname(path));
+  if ((await digestOf(files, path)) !== sha256) throw fail('PACKAGE_HASH_MISMATCH', 'hash mismatch: artifact data');
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** A file in chunks, each in memory of its own. */
+export function* fileChunks(files: FileSystem, path: string): Generator<Uint8Array> {
+  const fd = files.open(path, 'r');
+  try {
+    for (let position = 0; ; ) {
+      const bytes = Buffer.allocUnsafe(CHUNK_BYTES);
+      const read = files.read(fd, bytes, position);
+      if (read === 0) return;
+      position += read;
+      yield bytes.subarray(0, read);
+    }
+  } finally {
+    files.close(fd);
+  }
+}
+
+/** The SHA-256 of a file. Gives the event loop turns meanwhile. */
+export async function digestOf(files: FileSystem, path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for (const chunk of fileChunks(files, path)) {
+    hash.update(chunk);
+    if (chunk.length === CHUNK_BYTES) await new Promise((resolve) => setImmediate(resolve));
+  }
+  return hash.digest('hex');
+}
+
+/** Removes a folder with everything in it, never through a link; one that is not there is fine. */
+export function removeFolder(files: FileSystem, folder: string): void {
+  let names: string[];
+  try {
+    names = files.readdir(folder);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  for (const name of names) {
+    const path = join(folder, name);
+    if (files.lstat(path).kind === 'folder') removeFolder(files, path);
+    else files.unlink(path);
+  }
+  files.rmdir(folder);
+}

@@ -1,0 +1,108 @@
+import {
+  bytesHoldSecret,
+  type ByteSource,
+  MANIFEST_NAME,
+  openPackage,
+  preflightPackage,
+  printable,
+  type SessionPackage,
+} from '../../archive/index.ts';
+import { fail, StorageIntegrityError } from '../../core/index.ts';
+import type { Principal } from '../../sessions/index.ts';
+import { type ImportResult, type PackageContext, secretValues } from '../model.ts';
+import { eraseFiles, eraseRows } from './erase.ts';
+import { planImport } from './plan.ts';
+import type { ImportPlan } from './plan-model.ts';
+import { PackageReader } from './reader.ts';
+import { ImportStages, STAGE_ORDER } from './stages.ts';
+
+/** Makes the stages of one import; a test gives another one, with a fault in the place of a step. */
+export type MakeStages = (...args: ConstructorParameters<typeof ImportStages>) => ImportStages;
+
+/**
+ * Imports a package as a new session in a new project, every record under an identity of its own, locked until a person
+ * trusts it. Every check comes before the first write; nothing of the package is run. An error on the way takes
+ * everything back; a process that dies leaves a locked, neutrally named placeholder.
+ */
+export async function importPackage(
+  context: PackageContext,
+  principal: Principal,
+  source: ByteSource,
+  makeStages: MakeStages = (...args) => new ImportStages(...args),
+): Promise<ImportResult> {
+  const pkg = await openPackage(source, { clock: context.clock });
+  await refuseKnownSecrets(context, pkg);
+  const documents = await preflightPackage(pkg, context.limits);
+  const { ids, clock, autoMode } = context;
+  const plan = await planImport(new PackageReader(pkg, documents), { ids, clock, autoMode });
+  await source.checkUnchanged();
+  const stages = makeStages(context, principal, plan, pkg);
+  await stages.root();
+  await context.faults.reach('import-placeholder-committed');
+  try {
+    await carryOut(context, stages);
+  } catch (error) {
+    await takeBack(context, stages, error);
+    throw error instanceof StorageIntegrityError
+      ? fail('PACKAGE_DOCUMENT_INVALID', 'A record of the package breaks a rule of the store.', { cause: error })
+      : error;
+  }
+  await context.faults.reach('import-promoted');
+  return resultOf(plan, pkg);
+}
+
+/** Values that this installation keeps secret are no shapes: they are looked for by themselves. */
+async function refuseKnownSecrets(context: PackageContext, pkg: SessionPackage): Promise<void> {
+  const known = secretValues(context);
+  if (known.length === 0) return;
+  for (const path of pkg.files.keys())
+    if (path !== MANIFEST_NAME && (await bytesHoldSecret(pkg.content(path), known)))
+      throw fail('PACKAGE_SECRET', `secret material in: ${printable(path)}`);
+}
+
+async function carryOut({ faults }: PackageContext, stages: ImportStages): Promise<void> {
+  for (const [step, stage] of STAGE_ORDER.entries()) {
+    await stages[stage]();
+    await faults.reach('import-quarantined', step);
+  }
+  await faults.reach('import-about-to-promote');
+  await stages.promote();
+}
+
+/** Takes back everything that was written. What cannot be taken back is named, and the first error stays its cause. */
+async function takeBack(context: PackageContext, stages: ImportStages, cause: unknown): Promise<void> {
+  const { root, projectId } = stages.plan;
+  const failed: string[] = [];
+  const attempt = async (step: string, work: () => Promise<void> | void): Promise<void> => {
+    try {
+      await work();
+    } catch {
+      failed.push(step);
+    }
+  };
+  await attempt('rows', () => eraseRows(context, stages.principal, { root, projectId }));
+  await attempt('files', () => eraseFiles(context, root));
+  await attempt('workspace trees', () => context.workspaces.forget(stages.addedTrees, context.clock.nowMs()));
+  if (failed.length > 0)
+    throw fail('IMPORT_NOT_TAKEN_BACK', `The import failed, and these were not taken back: ${failed.join(', ')}.`, {
+      cause,
+    });
+}
+
+function resultOf(plan: ImportPlan, pkg: SessionPackage): ImportResult {
+  return {
+    ok: true,
+    project_id: plan.projectId,
+    root_frame_id: plan.root,
+    active_branch_id: plan.face.activeBranchId,
+    package_sha256: pkg.archiveSha256,
+    manifest_sha256: pkg.manifestSha256,
+    schema_version: 1,
+    kernel_state: 'ended',
+    view_only: true,
+    explicit_recovery_required: true,
+    trust_state: 'quarantined',
+    injection_flags: plan.injectionFlags,
+    identity_remap: plan.identityRemap,
+  };
+}

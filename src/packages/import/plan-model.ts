@@ -1,0 +1,75 @@
+import type { JsonObject } from '../../core/index.ts';
+import type {
+  ActionEvent,
+  ActionGroup,
+  Checkpoint,
+  ExecutionAttempt,
+  ImportedFace,
+  Message,
+  SessionBranch,
+  WorkspaceTree,
+} from '../../sessions/index.ts';
+import type { AutoModeImport } from '../auto-mode.ts';
+import type { RecordKind, SessionRecord } from '../records.ts';
+
+/** A group of the ledger with its events, in their order. */
+export interface PlannedGroup {
+  readonly group: ActionGroup;
+  readonly events: readonly ActionEvent[];
+}
+
+/** Bytes of an artifact version and the name of the file that will hold them. */
+export interface PlannedBytes {
+  readonly bytesName: string;
+  readonly sha256: string;
+}
+
+/** A delivery, and the message that it completes once it is bound. */
+export interface PlannedDelivery {
+  readonly record: SessionRecord;
+  readonly message: Pick<Message, 'messageId' | 'rootFrameId' | 'content' | 'metadata'>;
+}
+
+export interface PlannedTree {
+  readonly treeId: string;
+  readonly tree: WorkspaceTree;
+}
+
+export interface PlannedRule {
+  readonly scope: 'project' | 'conversation';
+  readonly tool: string;
+  readonly pattern: string;
+  readonly decision: string;
+}
+
+/** A file of the workspace that shows the newest bytes of an artifact. */
+export interface PlannedFile {
+  readonly name: string;
+  readonly sha256: string;
+}
+
+/** Everything that an import will write, with new identities, made and checked before the first write. */
+export interface ImportPlan {
+  readonly projectId: string;
+  readonly root: string;
+  readonly projectName: string;
+  readonly face: ImportedFace;
+  readonly messages: readonly Message[];
+  readonly groups: readonly PlannedGroup[];
+  readonly attempts: readonly ExecutionAttempt[];
+  readonly records: ReadonlyMap<RecordKind, readonly SessionRecord[]>;
+  readonly bytes: readonly PlannedBytes[];
+  readonly deliveries: readonly PlannedDelivery[];
+  readonly trees: readonly PlannedTree[];
+  readonly activeTreeId: string;
+  /** Parents before children. */
+  readonly branches: readonly SessionBranch[];
+  /** Each after its parent. */
+  readonly checkpoints: readonly Checkpoint[];
+  readonly rules: readonly PlannedRule[];
+  readonly files: readonly PlannedFile[];
+  readonly autoMode: AutoModeImport | null;
+  readonly injectionFlags: number;
+  readonly identityRemap: Readonly<Record<'actions' | 'artifacts' | 'versions' | 'cells' | 'checkpoints', number>>;
+  readonly marker: JsonObject;
+}

@@ -1,0 +1,163 @@
+import { type Clock, fail, type Ids, type JsonObject, LIMITS } from '../../core/index.ts';
+import type { AutoModeImport, AutoModePort } from '../auto-mode.ts';
+import type { RecordKind, SessionRecord } from '../records.ts';
+import { deliveredMessages, planArtifacts, planDeliveries, planLineage } from './artifacts.ts';
+import { CellRevisions, InjectionScreen, LedgerPlan, planAttempts, planMessages } from './conversation.ts';
+import { Fields, fieldsOf } from './fields.ts';
+import { branchOrder, planBranches, planCheckpoints } from './history.ts';
+import { Identities, type IdentityKind } from './identities.ts';
+import type { ImportPlan } from './plan-model.ts';
+import type { PackageReader } from './reader.ts';
+import * as side from './side-records.ts';
+import { planStates } from './states.ts';
+import { planTrees, requireFilePlaces } from './workspace.ts';
+
+export interface PlanTools {
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly autoMode: AutoModePort | undefined;
+}
+
+const IDENTIFIED = [
+  ['snapshots.json', 'branches', 'branch_id', 'branch'],
+  ['session.json', 'messages', 'message_id', 'message'],
+  ['notebook.json', 'cells', 'producing_cell_id', 'cell'],
+  ['snapshots.json', 'checkpoints', 'checkpoint_id', 'checkpoint'],
+  ['environment.json', 'generations', 'generation_id', 'generation'],
+  ['environment.json', 'artifact_environment_snapshots', 'snapshot_id', 'environment'],
+  ['artifacts.json', 'artifacts', 'artifact_id', 'artifact'],
+  ['artifacts.json', 'completion_deliveries', 'delivery_id', 'delivery'],
+] as const satisfies readonly (readonly [string, string, string, IdentityKind])[];
+
+/** Every identity that others refer to gets its new name before anything is planned; versions without bytes get none. */
+function identify(reader: PackageReader, ids: Identities): void {
+  ids.bind('branch', reader.sourceRoot, ids.root);
+  for (const [document, key, field, kind] of IDENTIFIED)
+    for (const row of fieldsOf(reader.records(document, key), `a record of ${key}`))
+      ids.take(kind, row.needText(field));
+  for (const artifact of fieldsOf(reader.records('artifacts.json', 'artifacts'), 'an artifact'))
+    for (const version of fieldsOf(artifact.objects('versions'), 'an artifact version'))
+      if (version.value('available') === true) ids.take('version', version.needText('version_id'));
+}
+
+/** Reads a package that passed the preflight into everything that its import will write. Writes nothing itself. */
+export async function planImport(reader: PackageReader, tools: PlanTools): Promise<ImportPlan> {
+  const ids = new Identities(tools.ids);
+  identify(reader, ids);
+  const nowMs = tools.clock.nowMs();
+  const screen = new InjectionScreen();
+  const revisions = new CellRevisions(fieldsOf(reader.records('notebook.json', 'cells'), 'a cell'));
+  const order = branchOrder(reader);
+  const messages = planMessages(reader, ids, screen, deliveredMessages(reader));
+  const ledger = new LedgerPlan(reader, ids, screen);
+  ledger.build(order);
+  const generations = side.planGenerations(reader, ids);
+  const artifacts = planArtifacts(reader, ids);
+  const deliveries = planDeliveries(reader, ids, screen, messages);
+  const trees = await planTrees(reader);
+  const checkpoints = planCheckpoints(reader, ids, { ledger, revisions });
+  const activeBranchId = ids.need('branch', reader.activeBranch, 'the session');
+  const activeTreeId = reader.treeOf(reader.workspace.value('active_source_tree_id'));
+  if (activeTreeId === null) throw fail('PACKAGE_WORKSPACE', 'the active workspace tree is not in the tree map');
+  requireFilePlaces(artifacts.files, trees.find(({ treeId }) => treeId === activeTreeId)?.tree);
+  const records = new Map<RecordKind, readonly SessionRecord[]>([
+    ['cell', side.planCells(reader, ids, revisions)],
+    ['generation', generations],
+    ['environment_snapshot', side.planEnvironmentSnapshots(reader, ids)],
+    ['artifact', artifacts.artifacts],
+    ['artifact_version', artifacts.versions],
+    ['lineage_edge', planLineage(reader, ids)],
+    ['plan', side.planPlans(reader, ids)],
+    ['review_step', side.planSteps(reader, ids, nowMs)],
+    ['annotation', side.planAnnotations(reader, ids)],
+    ['memory', side.planMemories(reader, ids)],
+    ['capability_state', side.planCapabilities(reader, ids)],
+    ['operation', side.planOperations(reader, ids)],
+    ['recovery_entry', side.planRecovery(reader, ids)],
+    ['checkpoint_state', planStates(reader, ids)],
+  ]);
+  return {
+    projectId: ids.projectId,
+    root: ids.root,
+    projectName: projectName(reader),
+    face: faceOf(reader, ids, activeBranchId, nowMs),
+    messages,
+    groups: ledger.groups,
+    attempts: planAttempts(reader, ids, revisions),
+    records,
+    bytes: artifacts.bytes,
+    deliveries,
+    trees,
+    activeTreeId,
+    branches: planBranches(reader, ids, order),
+    checkpoints,
+    rules: side.planRules(reader),
+    files: artifacts.files,
+    autoMode: planAutoMode(reader, ids, tools.autoMode),
+    injectionFlags: screen.flags,
+    identityRemap: {
+      actions: ids.mapOf('action').size,
+      artifacts: ids.mapOf('artifact').size,
+      versions: ids.mapOf('version').size,
+      cells: ids.mapOf('cell').size,
+      checkpoints: ids.mapOf('checkpoint').size,
+    },
+    marker: side.markerGeneration(tools.ids.next(), ids, activeBranchId, generations, nowMs),
+  };
+}
+
+const shortened = (text: string, most: number): string => Array.from(text).slice(0, most).join('');
+
+function projectName(reader: PackageReader): string {
+  const project = new Fields(reader.document('session.json').object('project') ?? {}, 'the project');
+  const name = project.text('name')?.trim() ?? '';
+  return shortened(name === '' ? 'Imported Session' : `Imported · ${name}`, LIMITS.sessionNameCodePoints);
+}
+
+function faceOf(reader: PackageReader, ids: Identities, activeBranchId: string, nowMs: number): ImportPlan['face'] {
+  const session = reader.document('session.json');
+  const frame = new Fields(session.object('frame') ?? {}, 'the frame');
+  const project = new Fields(session.object('project') ?? {}, 'the project');
+  const attributes: JsonObject = {
+    model: frame.text('model'),
+    effort: frame.value('effort'),
+    runtime_env: frame.value('runtime_env'),
+    project_description: project.text('description'),
+    imported: true,
+  };
+  return {
+    rootFrameId: ids.root,
+    kind: 'turn',
+    name: shortened(frame.filled('name') ?? 'Imported session', LIMITS.sessionNameCodePoints),
+    taskSummary: frame.text('task_summary'),
+    attributes,
+    activeBranchId,
+    createdAt: frame.count('created_at') ?? nowMs,
+    updatedAt: frame.count('updated_at') ?? frame.count('created_at') ?? nowMs,
+  };
+}
+
+function planAutoMode(reader: PackageReader, ids: Identities, port: AutoModePort | undefined): AutoModeImport | null {
+  const projection = reader.document('review.json').object('auto_mode');
+  if (projection === null) return null;
+  if (port === undefined) {
+    if (isEmptyProjection(projection)) return null;
+    throw fail('PACKAGE_AUTO_MODE', 'the package holds autonomous runs and this store cannot keep their history');
+  }
+  return {
+    projection: port.reduce(projection),
+    branchIdMap: ids.mapOf('branch'),
+    turnIdMap: ids.mapOf('turn'),
+    versionIdMap: ids.mapOf('version'),
+    artifactIdMap: ids.mapOf('artifact'),
+    cellIdMap: ids.mapOf('cell'),
+    actionGroupIdMap: ids.mapOf('group'),
+  };
+}
+
+const HISTORIES = ['runs', 'events', 'review_runs', 'findings', 'repair_runs', 'permission_assessments'] as const;
+
+function isEmptyProjection(projection: JsonObject): boolean {
+  const row = new Fields(projection, 'the auto mode history');
+  return HISTORIES.every((key) => row.list(key).length === 0);
+}

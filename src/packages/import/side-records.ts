@@ -1,0 +1,264 @@
+import { type JsonObject, type JsonValue, sha256Hex } from '../../core/index.ts';
+import { isSecretPath } from '../../archive/index.ts';
+import { type SessionRecord, wordOf } from '../records.ts';
+import type { CellRevisions } from './conversation.ts';
+import { Fields, fieldsOf } from './fields.ts';
+import { capabilityOf } from './history.ts';
+import type { Identities } from './identities.ts';
+import type { PlannedRule } from './plan-model.ts';
+import type { PackageReader } from './reader.ts';
+
+const notSecret = (paths: readonly JsonValue[]): JsonValue[] =>
+  paths.filter((path) => typeof path === 'string' && !isSecretPath(path));
+
+/** Cells as they were, numbered anew; none is ever run again. */
+export function planCells(reader: PackageReader, ids: Identities, revisions: CellRevisions): SessionRecord[] {
+  const rows = fieldsOf(reader.records('notebook.json', 'cells'), 'a cell');
+  const records = rows.map((row) => {
+    const old = row.needText('producing_cell_id');
+    const id = ids.need('cell', old, 'a cell');
+    const { files_read: _read, files_written: _written, generation_id: _generation, ...kept } = row.record;
+    const body: JsonObject = {
+      ...kept,
+      code: row.text('code') ?? '',
+      producing_cell_id: id,
+      state_revision: revisions.of(old),
+      replay_policy: 'never',
+      files_read: notSecret(row.list('files_read')),
+      files_written: notSecret(row.list('files_written')),
+      generation_id: ids.find('generation', row.value('generation_id')),
+    };
+    return { id, body };
+  });
+  return records.toSorted((a, b) => Number(a.body['state_revision']) - Number(b.body['state_revision']));
+}
+
+const INERT_BOOTSTRAP: JsonObject = { sidecars: [], init_hooks: [], trusted: false };
+
+/** Lifetimes of processes elsewhere, as history: over, without anything that could be run or connected to. */
+export function planGenerations(reader: PackageReader, ids: Identities): SessionRecord[] {
+  return fieldsOf(reader.records('environment.json', 'generations'), 'a generation').map((row) => {
+    const id = ids.need('generation', row.value('generation_id'), 'a generation');
+    const environment = new Fields(row.object('environment') ?? {}, 'the environment of a generation');
+    const body: JsonObject = {
+      generation_id: id,
+      root_frame_id: ids.root,
+      branch_id: ids.need('branch', row.value('branch_id'), 'a generation'),
+      language: row.text('language'),
+      ordinal: row.count('ordinal'),
+      parent_generation_id: ids.find('generation', row.value('parent_generation_id')),
+      environment_manifest_id: row.text('environment_manifest_id'),
+      bootstrap_manifest_id: row.text('bootstrap_manifest_id'),
+      environment: {
+        imported: true,
+        source_environment_name: environment.text('environment_name') ?? environment.text('source_environment_name'),
+        trusted: false,
+      },
+      bootstrap: INERT_BOOTSTRAP,
+      worker_pid: null,
+      owner_instance_id: null,
+      state: 'released',
+      started_at: row.count('started_at'),
+      last_activity_at: row.count('last_activity_at'),
+      ended_at: row.count('ended_at') ?? row.count('started_at'),
+      ended_reason: 'imported_historical_generation',
+      recovered_from_generation_id: ids.find('generation', row.value('recovered_from_generation_id')),
+    };
+    return { id, body };
+  });
+}
+
+/** The newest generation of the active branch says that this session was imported and nothing runs in it. */
+export function markerGeneration(
+  id: string,
+  ids: Identities,
+  branchId: string,
+  generations: readonly SessionRecord[],
+  nowMs: number,
+): JsonObject {
+  const ordinals = generations
+    .filter(({ body }) => body['branch_id'] === branchId && body['language'] === 'python')
+    .map(({ body }) => Number(body['ordinal'] ?? -1));
+  return {
+    generation_id: id,
+    root_frame_id: ids.root,
+    branch_id: branchId,
+    language: 'python',
+    ordinal: Math.max(-1, ...ordinals) + 1,
+    parent_generation_id: null,
+    environment_manifest_id: null,
+    bootstrap_manifest_id: null,
+    environment: { imported: true, source_environment_name: null, trusted: false },
+    bootstrap: INERT_BOOTSTRAP,
+    worker_pid: null,
+    owner_instance_id: null,
+    state: 'released',
+    started_at: nowMs,
+    last_activity_at: nowMs,
+    ended_at: nowMs,
+    ended_reason: 'session_package_import_view_only',
+    recovered_from_generation_id: null,
+  };
+}
+
+export function planEnvironmentSnapshots(reader: PackageReader, ids: Identities): SessionRecord[] {
+  const rows = reader.records('environment.json', 'artifact_environment_snapshots');
+  return fieldsOf(rows, 'an environment snapshot').map((row) => {
+    const id = ids.need('environment', row.value('snapshot_id'), 'an environment snapshot');
+    const generation = ids.find('generation', row.value('generation_id'));
+    const body: JsonObject = {
+      ...row.record,
+      snapshot_id: id,
+      generation_id: generation,
+      generation_confidence: generation === null ? null : 'imported_unverified',
+      provenance: 'imported_session_package_untrusted',
+    };
+    return { id, body };
+  });
+}
+
+const PLAN_STATES: ReadonlySet<string> = new Set(['draft', 'paused', 'completed', 'failed', 'discarded']);
+
+/** A plan, live or in a sealed state: nothing of it goes on by itself. */
+export function planOf(row: Fields, ids: Identities): JsonObject {
+  const status = row.text('status') ?? '';
+  return {
+    ...row.record,
+    plan_id: ids.derive('plan', row.text('plan_id') ?? sha256Hex(JSON.stringify(row.text('title')))),
+    frame_id: ids.root,
+    project_id: ids.projectId,
+    artifact_id: ids.find('artifact', row.value('artifact_id')),
+    title: row.text('title'),
+    status: status === 'executing' ? 'paused' : PLAN_STATES.has(status) ? status : 'draft',
+  };
+}
+
+const STEP_STATES: Readonly<Record<string, string>> = {
+  done: 'done',
+  completed: 'done',
+  ok: 'done',
+  error: 'error',
+  failed: 'error',
+};
+
+export function stepOf(row: Fields, ids: Identities): JsonObject {
+  return {
+    ...row.record,
+    step_id: ids.derive('review', row.needText('step_id')),
+    ...(Object.hasOwn(row.record, 'frame_id') ? { frame_id: ids.root } : {}),
+    kind: row.text('kind') === 'review_settings' ? 'review_settings' : 'review',
+    status: STEP_STATES[row.text('status') ?? ''] ?? 'stopped',
+  };
+}
+
+export function annotationOf(row: Fields, ids: Identities): JsonObject {
+  const status = row.text('status');
+  return {
+    ...row.record,
+    annotation_id: ids.derive('annotation', row.needText('annotation_id')),
+    root_frame_id: ids.root,
+    artifact_id: ids.find('artifact', row.value('artifact_id')),
+    version_id: ids.find('version', row.value('version_id')),
+    reservation_id: null,
+    status: status === 'reserved' ? 'open' : status,
+  };
+}
+
+export function memoryOf(row: Fields, ids: Identities): JsonObject {
+  return {
+    ...row.record,
+    memory_id: ids.derive('memory', row.needText('memory_id')),
+    project_id: ids.projectId,
+  };
+}
+
+const named = (body: JsonObject, field: string): SessionRecord => ({ id: wordOf(body, field), body });
+
+export function planPlans(reader: PackageReader, ids: Identities): SessionRecord[] {
+  return fieldsOf(reader.records('plans.json', 'plans'), 'a plan').map((row) => named(planOf(row, ids), 'plan_id'));
+}
+
+/** Review steps, and the reviewer's settings of the source as one more: as information, never switched on. */
+export function planSteps(reader: PackageReader, ids: Identities, nowMs: number): SessionRecord[] {
+  const rows = fieldsOf(reader.records('review.json', 'activity_steps'), 'a review step');
+  const steps = rows.map((row) => stepOf(row, ids));
+  const settings = new Fields(reader.document('review.json').object('settings') ?? {}, 'the review settings');
+  const automatic = settings.value('auto_review');
+  const model = settings.filled('reviewer_model');
+  if (automatic !== null || model !== null) {
+    const old = `settings of ${reader.sourceRoot}`;
+    steps.push({
+      step_id: ids.derive('review', old),
+      seq: Math.max(-1, ...steps.map((step) => Number(step['seq'] ?? -1))) + 1,
+      kind: 'review_settings',
+      title: 'Imported review settings',
+      summary: null,
+      input: { requested_auto_review: automatic === true, requested_reviewer_model: model, active: false },
+      output: null,
+      status: 'done',
+      created_at: nowMs,
+    });
+  }
+  return steps.map((body) => named(body, 'step_id'));
+}
+
+export function planAnnotations(reader: PackageReader, ids: Identities): SessionRecord[] {
+  const rows = fieldsOf(reader.records('review.json', 'annotations'), 'an annotation');
+  return rows.map((row) => named(annotationOf(row, ids), 'annotation_id'));
+}
+
+export function planMemories(reader: PackageReader, ids: Identities): SessionRecord[] {
+  const rows = fieldsOf(reader.records('memory.json', 'memories'), 'a memory');
+  return rows.map((row) => named(memoryOf(row, ids), 'memory_id'));
+}
+
+export function planCapabilities(reader: PackageReader, ids: Identities): SessionRecord[] {
+  return fieldsOf(reader.records('capabilities.json', 'states'), 'a capability state').map((row) => {
+    const body = capabilityOf(ids, row);
+    return { id: ['scope', 'kind', 'name'].map((key) => wordOf(body, key)).join('\n'), body };
+  });
+}
+
+export function planRules(reader: PackageReader): PlannedRule[] {
+  return (['project', 'conversation'] as const).flatMap((scope) =>
+    fieldsOf(reader.records('permissions.json', scope), 'a permission rule').map((row) => ({
+      scope,
+      tool: row.needText('tool'),
+      pattern: row.needText('pattern'),
+      decision: row.text('decision') ?? '',
+    })),
+  );
+}
+
+/** Reverts and switches that were made elsewhere, as history. */
+export function planOperations(reader: PackageReader, ids: Identities): SessionRecord[] {
+  return fieldsOf(reader.records('snapshots.json', 'operations'), 'an operation').map((row) => {
+    const id = ids.take('operation', row.needText('operation_id'));
+    const body: JsonObject = {
+      ...row.record,
+      operation_id: id,
+      root_frame_id: ids.root,
+      branch_id: ids.find('branch', row.value('branch_id')),
+      source_checkpoint_id: ids.find('checkpoint', row.value('source_checkpoint_id')),
+      target_checkpoint_id: ids.find('checkpoint', row.value('target_checkpoint_id')),
+      preview: ids.rename(row.value('preview'), ['checkpoint', 'branch', 'version', 'artifact', 'operation']),
+    };
+    return { id, body };
+  });
+}
+
+export function planRecovery(reader: PackageReader, ids: Identities): SessionRecord[] {
+  return fieldsOf(reader.records('snapshots.json', 'recovery_journal'), 'a recovery entry').map((row, index) => {
+    const from = 'a recovery journal entry';
+    const body: JsonObject = {
+      ...row.record,
+      entry_id: index,
+      recovery_id: ids.take('recovery', row.filled('recovery_id') ?? ''),
+      root_frame_id: ids.root,
+      branch_id: ids.find('branch', row.value('branch_id')) ?? ids.root,
+      source_generation_id: ids.needIfPresent('generation', row.value('source_generation_id'), from),
+      candidate_generation_id: ids.needIfPresent('generation', row.value('candidate_generation_id'), from),
+    };
+    return { id: String(index), body };
+  });
+}

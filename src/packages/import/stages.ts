@@ -1,0 +1,262 @@
+import { join } from 'node:path';
+import { importRule } from '../../approvals/index.ts';
+import type { SessionPackage } from '../../archive/index.ts';
+import { makeFolder } from '../../core/index.ts';
+import {
+  appendEvent,
+  completeImportedMessage,
+  faceImported,
+  importAttempt,
+  importBranch,
+  importCheckpoint,
+  importEvent,
+  importGroup,
+  importMessage,
+  openGroup,
+  openSession,
+  type Principal,
+  putSetting,
+} from '../../sessions/index.ts';
+import { addProject, appendFeed, renameProject, type Tx } from '../../store/index.ts';
+import type { PackageContext } from '../model.ts';
+import { quarantineKey, quarantineText } from '../quarantine.ts';
+import { addRecord, type RecordKind, wordOf } from '../records.ts';
+import { PENDING_TEXT } from './conversation.ts';
+import { writeSnapshot } from './files.ts';
+import type { ImportPlan } from './plan-model.ts';
+
+/** What the session is called until everything in it is there: nothing of the package is seen before. */
+const NEUTRAL_SESSION = 'Imported session';
+const NEUTRAL_PROJECT = 'Imported Session (quarantined)';
+
+/** Rows of one transaction: readers and other writers get their turns in between. */
+const ROWS_A_COMMIT = 200;
+
+/**
+ * The steps of one import, in their order. Each is a method of its own, so that a test can put a fault in the place of
+ * one. Whatever interrupts them leaves a session that is quarantined and neutrally named.
+ */
+export class ImportStages {
+  readonly context: PackageContext;
+  readonly principal: Principal;
+  readonly plan: ImportPlan;
+  readonly pkg: SessionPackage;
+  /** Trees that were not stored before this import. */
+  readonly addedTrees: string[] = [];
+
+  constructor(context: PackageContext, principal: Principal, plan: ImportPlan, pkg: SessionPackage) {
+    this.context = context;
+    this.principal = principal;
+    this.plan = plan;
+    this.pkg = pkg;
+  }
+
+  /** The project, the session and its quarantine, in one transaction: from here on there is a locked placeholder. */
+  async root(): Promise<void> {
+    const { store, sessions, clock } = this.context;
+    const { projectId, root } = this.plan;
+    const { tenant: tenantId, subject: subjectId } = this.principal;
+    await store.write('packages.root', async (tx) => {
+      await addProject(tx, clock, { tenantId, subjectId }, { projectId, name: NEUTRAL_PROJECT });
+      const session = { projectId, rootFrameId: root, origin: 'import', name: NEUTRAL_SESSION } as const;
+      await openSession(tx, sessions, this.principal, session);
+      const text = quarantineText('session_package_import_in_progress', this.pkg.archiveSha256, 0);
+      await putSetting(tx, sessions, root, quarantineKey(root), text);
+    });
+  }
+
+  /** Writes items a few at a time, each group of them in one transaction. */
+  async #each<T>(name: string, items: readonly T[], write: (tx: Tx, item: T) => Promise<void>): Promise<void> {
+    for (let from = 0; from < items.length; from += ROWS_A_COMMIT)
+      await this.context.store.write(`packages.${name}`, async (tx) => {
+        for (const item of items.slice(from, from + ROWS_A_COMMIT)) await write(tx, item);
+      });
+  }
+
+  async #records(...kinds: readonly RecordKind[]): Promise<void> {
+    for (const kind of kinds)
+      await this.#each(kind, this.plan.records.get(kind) ?? [], (tx, record) =>
+        addRecord(tx, this.plan.root, kind, record),
+      );
+  }
+
+  /** Where the files of this import lie. */
+  get folder(): string {
+    return join(this.context.importsFolder, this.plan.root);
+  }
+
+  async stagingFolder(): Promise<void> {
+    makeFolder(this.context.files, this.folder);
+  }
+
+  async branches(): Promise<void> {
+    await this.#each('branches', this.plan.branches, importBranch);
+  }
+
+  async messages(): Promise<void> {
+    await this.#each('messages', this.plan.messages, importMessage);
+  }
+
+  async ledger(): Promise<void> {
+    await this.#each('ledger', this.plan.groups, async (tx, { group, events }) => {
+      await importGroup(tx, group);
+      for (const event of events) await importEvent(tx, event);
+    });
+  }
+
+  async generations(): Promise<void> {
+    await this.#records('generation');
+  }
+
+  async cells(): Promise<void> {
+    await this.#records('cell');
+  }
+
+  async attempts(): Promise<void> {
+    await this.#each('attempts', this.plan.attempts, (tx, attempt) => importAttempt(tx, this.plan.root, attempt));
+  }
+
+  async environments(): Promise<void> {
+    await this.#records('environment_snapshot');
+  }
+
+  /** Every snapshot is durable under its name before a row speaks of it. */
+  async artifacts(): Promise<void> {
+    for (const { bytesName, sha256 } of this.plan.bytes) await this.snapshot(bytesName, sha256);
+    await this.#records('artifact', 'artifact_version');
+  }
+
+  snapshot(bytesName: string, sha256: string): Promise<void> {
+    const content = this.pkg.content(`artifact-data/${sha256}`);
+    return writeSnapshot(this.context.files, join(this.folder, 'artifacts', bytesName), sha256, content);
+  }
+
+  /** Each delivery in one transaction with the message that tells of it. */
+  async deliveries(): Promise<void> {
+    const { store } = this.context;
+    for (const { record, message } of this.plan.deliveries)
+      await store.write('packages.delivery', async (tx) => {
+        await completeImportedMessage(tx, message, PENDING_TEXT);
+        await addRecord(tx, this.plan.root, 'completion_delivery', record);
+      });
+  }
+
+  async lineage(): Promise<void> {
+    await this.#records('lineage_edge');
+  }
+
+  async workspaceContent(): Promise<void> {
+    const { workspaces } = this.context;
+    for (const { treeId, tree } of this.plan.trees) {
+      if (await workspaces.hasTree(treeId)) continue;
+      this.addedTrees.push(treeId);
+      await workspaces.addTree(tree, (sha) => this.pkg.content(`workspace/blobs/${sha}`));
+    }
+  }
+
+  async history(): Promise<void> {
+    await this.#each('checkpoints', this.plan.checkpoints, importCheckpoint);
+    await this.#records('checkpoint_state');
+  }
+
+  async autoMode(): Promise<void> {
+    const { autoMode, store } = this.context;
+    const history = this.plan.autoMode;
+    if (!autoMode || !history) return;
+    const place = { rootFrameId: this.plan.root, projectId: this.plan.projectId, resumeExecution: false } as const;
+    await store.write('packages.auto_mode', (tx) => autoMode.import(tx, place, history));
+  }
+
+  async policies(): Promise<void> {
+    const { projectId, root } = this.plan;
+    await this.#each('policies', this.plan.rules, async (tx, rule) => {
+      const scopeId = rule.scope === 'project' ? projectId : root;
+      await importRule(tx, this.context.sessions, this.principal, { ...rule, scopeId });
+    });
+    await this.#records('capability_state');
+  }
+
+  async plansReviewMemory(): Promise<void> {
+    await this.#records('plan', 'memory', 'annotation', 'review_step');
+  }
+
+  async operations(): Promise<void> {
+    await this.#records('operation', 'recovery_entry');
+  }
+
+  /** The workspace as it was, with the newest bytes of every artifact under its name. Nothing in it is run. */
+  async workspace(): Promise<void> {
+    const { workspaceOf, workspaces, files } = this.context;
+    const directory = workspaceOf(this.plan.root);
+    if (directory === null) return;
+    makeFolder(files, directory);
+    await workspaces.restore(this.plan.activeTreeId, directory, await workspaces.capture(directory));
+    for (const { name, sha256 } of this.plan.files)
+      await writeSnapshot(files, join(directory, name), sha256, this.pkg.content(`artifact-data/${sha256}`));
+  }
+
+  /** The generation that says nothing runs here: the newest one of the active branch. */
+  async marker(): Promise<void> {
+    const { marker, root } = this.plan;
+    const record = { id: wordOf(marker, 'generation_id'), body: marker };
+    await this.context.store.write('packages.marker', (tx) => addRecord(tx, root, 'generation', record));
+  }
+
+  /** The names, the note in the ledger and the final quarantine, in one transaction: the session is whole. */
+  async promote(): Promise<void> {
+    const { store, sessions } = this.context;
+    const { root, projectId, face, injectionFlags } = this.plan;
+    const { tenant: tenantId, subject: subjectId } = this.principal;
+    await store.write('packages.promote', async (tx) => {
+      await renameProject(tx, { tenantId, subjectId }, projectId, this.plan.projectName);
+      await faceImported(tx, face);
+      await this.#note(tx);
+      const text = quarantineText('untrusted_session_package', this.pkg.archiveSha256, injectionFlags);
+      await putSetting(tx, sessions, root, quarantineKey(root), text);
+      await appendFeed(tx, { tenantId, kind: 'session.imported', reference: root });
+    });
+  }
+
+  async #note(tx: Tx): Promise<void> {
+    const { sessions, ids, clock } = this.context;
+    const imported = () => ({ id: ids.next(), createdAt: clock.nowMs() });
+    const { id: groupId } = await openGroup(tx, sessions, this.principal, {
+      rootFrameId: this.plan.root,
+      branchId: this.plan.face.activeBranchId,
+      turnId: ids.next(),
+      kind: 'session_import',
+      imported: imported(),
+    });
+    await appendEvent(tx, sessions, this.principal, {
+      groupId,
+      type: 'session_imported',
+      sideEffectClass: 'metadata_write',
+      result: { explicit_recovery_required: true, schema_version: 1, trust_state: 'quarantined', view_only: true },
+      feed: null,
+      imported: imported(),
+    });
+  }
+}
+
+/** The order of the stages after the root. Snapshots are durable before any delivery is bound. */
+export const STAGE_ORDER = [
+  'stagingFolder',
+  'branches',
+  'messages',
+  'ledger',
+  'generations',
+  'cells',
+  'attempts',
+  'environments',
+  'artifacts',
+  'deliveries',
+  'lineage',
+  'workspaceContent',
+  'history',
+  'autoMode',
+  'policies',
+  'plansReviewMemory',
+  'operations',
+  'workspace',
+  'marker',
+] as const satisfies readonly (keyof ImportStages)[];

@@ -1,0 +1,18 @@
+export type { AutoModeImport, AutoModePlace, AutoModePort } from './auto-mode.ts';
+export { type ExportedPackage, ExportStages } from './export/export.ts';
+export { type NotesInput, reproductionNotes } from './export/notes.ts';
+export { packageSessionHooks } from './hooks.ts';
+export { replaceUrls } from './import/delivery-text.ts';
+export { ImportStages } from './import/stages.ts';
+export { type ImportResult, PACKAGE_CONTENT_TYPE, type PackageContext } from './model.ts';
+export {
+  type Quarantine,
+  quarantineKey,
+  readQuarantine,
+  type RecoveryAction,
+  type RuntimeStart,
+  type Trusted,
+} from './quarantine.ts';
+export { addRecord, countRecords, listRecords, type RecordKind, type SessionRecord } from './records.ts';
+export { type PackageSeams, SessionPackages } from './service.ts';
+export { packagesSchema } from './tables.ts';

@@ -1,0 +1,99 @@
+import { type ByteSource, bytesSource } from '../archive/index.ts';
+import { fail } from '../core/index.ts';
+import { type Principal, quarantinedImports, requireSession } from '../sessions/index.ts';
+import { type ExportedPackage, exportPackage, type MakeExportStages } from './export/export.ts';
+import { eraseImport } from './import/erase.ts';
+import { importPackage, type MakeStages } from './import/import.ts';
+import type { ImportResult, PackageContext } from './model.ts';
+import {
+  type Quarantine,
+  readQuarantine,
+  type RecoveryAction,
+  requireUnlock,
+  type RuntimeStart,
+  type Trusted,
+  trustSession,
+} from './quarantine.ts';
+
+/** Seams of an export and an import, for tests. */
+export interface PackageSeams {
+  readonly exportStages?: MakeExportStages;
+  readonly importStages?: MakeStages;
+}
+
+/** Sessions that travel: out as one sealed file, in under quarantine, and free by a person's act alone. */
+export class SessionPackages {
+  readonly #context: PackageContext;
+  readonly #seams: PackageSeams;
+  #importing = false;
+
+  constructor(context: PackageContext, seams: PackageSeams = {}) {
+    this.#context = context;
+    this.#seams = seams;
+  }
+
+  /** See `exportPackage`. Whoever must have head and workspace together holds the session's pen meanwhile. */
+  export(principal: Principal, rootFrameId: string): Promise<ExportedPackage> {
+    return exportPackage(this.#context, principal, rootFrameId, this.#seams.exportStages);
+  }
+
+  /** See `importPackage`. One at a time: IMPORT_BUSY. The source is the caller's to close. */
+  async import(principal: Principal, source: ByteSource | Uint8Array): Promise<ImportResult> {
+    if (this.#importing) throw fail('IMPORT_BUSY', 'Another package is being imported.');
+    this.#importing = true;
+    try {
+      const bytes = source instanceof Uint8Array ? bytesSource(Buffer.from(source)) : source;
+      return await importPackage(this.#context, principal, bytes, this.#seams.importStages);
+    } finally {
+      this.#importing = false;
+    }
+  }
+
+  /** Why a session is locked; null when it is not. SESSION_NOT_FOUND. */
+  quarantineOf(principal: Principal, rootFrameId: string): Promise<Quarantine | null> {
+    return this.#context.store.read('packages.quarantine', async (tx) => {
+      await requireSession(tx, principal, rootFrameId);
+      return readQuarantine(tx, rootFrameId);
+    });
+  }
+
+  /** SESSION_QUARANTINED while a session is locked: what every route that would act asks first. */
+  async requireTrusted(principal: Principal, rootFrameId: string): Promise<void> {
+    if ((await this.quarantineOf(principal, rootFrameId)) !== null)
+      throw fail('SESSION_QUARANTINED', 'The session was imported and is view-only until it is confirmed.');
+  }
+
+  /**
+   * The only way out of a quarantine: a confirmed fresh restart, which `start` carries out and reports. Anything else
+   * is RECOVERY_REFUSED and changes nothing. See `trustSession`.
+   */
+  async recover(
+    principal: Principal,
+    rootFrameId: string,
+    asked: RecoveryAction,
+    start: () => Promise<RuntimeStart>,
+  ): Promise<Trusted> {
+    const quarantine = await this.quarantineOf(principal, rootFrameId);
+    if (quarantine === null) throw fail('NOT_QUARANTINED', 'The session is not quarantined.');
+    requireUnlock(asked);
+    const started = await start();
+    const { store, sessions } = this.#context;
+    return store.write('packages.trust', (tx) => trustSession(tx, sessions, principal, rootFrameId, started));
+  }
+
+  /** Removes an imported session whole, quarantined or not. See `eraseImport`. */
+  erase(principal: Principal, rootFrameId: string): Promise<void> {
+    return eraseImport(this.#context, principal, rootFrameId);
+  }
+
+  /** Placeholders of imports that were interrupted: locked, not whole, and only good for being removed. */
+  unfinished(principal: Principal): Promise<string[]> {
+    return this.#context.store.read('packages.unfinished', async (tx) => {
+      const roots = await quarantinedImports(tx, principal.tenant);
+      const unfinished: string[] = [];
+      for (const { root } of roots)
+        if ((await readQuarantine(tx, root))?.reason === 'session_package_import_in_progress') unfinished.push(root);
+      return unfinished;
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import type { ContextSchema } from '../store/index.ts';
+
+/**
+ * What a session is made of beside its history, as documents in the shape in which they travel: cells, artifacts and
+ * their versions, deliveries, plans and the like. `bytes_name` names the file under the session's folder of imports
+ * that holds a version's bytes.
+ */
+const RECORDS = `
+CREATE TABLE session_records (
+  root_frame_id TEXT NOT NULL REFERENCES sessions (root_frame_id),
+  kind TEXT NOT NULL CHECK (kind IN ('cell', 'generation', 'environment_snapshot', 'artifact', 'artifact_version',
+    'completion_delivery', 'lineage_edge', 'plan', 'review_step', 'annotation', 'memory', 'capability_state',
+    'checkpoint_state', 'operation', 'recovery_entry')),
+  position INTEGER NOT NULL CHECK (position >= 0),
+  record_id TEXT NOT NULL CHECK (length(record_id) BETWEEN 1 AND 2048),
+  body TEXT NOT NULL CHECK (json_valid(body)),
+  bytes_name TEXT,
+  PRIMARY KEY (root_frame_id, kind, position),
+  UNIQUE (root_frame_id, kind, record_id),
+  CHECK (bytes_name IS NULL OR kind = 'artifact_version')
+) STRICT, WITHOUT ROWID;
+`;
+
+export const packagesSchema: ContextSchema = {
+  context: 'packages',
+  migrations: [
+    {
+      number: 1,
+      name: 'records that travel with a session',
+      sqlite: RECORDS,
+      needs: [{ context: 'sessions', number: 2 }],
+    },
+  ],
+};
