@@ -1,7 +1,8 @@
 import type { ShownRequest } from '../approvals/index.ts';
 import { fail, type JsonObject } from '../core/index.ts';
-import type { RunHandle, RunListener } from '../runs/index.ts';
+import { childTool, type ResumeOptions, type RunHandle, type RunListener } from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
+import type { Tool } from '../tools/index.ts';
 import { type RunView, viewOfRun } from './run-view.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -16,19 +17,29 @@ export interface RunOptions {
 /** A defined agent: starts and resumes its runs. */
 export class AgentHandle {
   readonly #runtime: Runtime;
-  readonly #name: string;
   readonly #listener: RunListener;
+  readonly name: string;
+  /** How another agent gives it a task. */
+  readonly #purpose: string;
+  #asTool: Tool | undefined;
 
-  constructor(runtime: Runtime, name: string, listener: RunListener) {
+  constructor(runtime: Runtime, name: string, listener: RunListener, purpose?: string) {
     this.#runtime = runtime;
-    this.#name = name;
+    this.name = name;
     this.#listener = listener;
+    this.#purpose = purpose ?? `Gives a task to the agent ${name} and answers with what came of it.`;
+  }
+
+  /** The tool by which another agent gives this one a task. Throws TOOL_INVALID where no tool may have its name. */
+  get asTool(): Tool {
+    this.#asTool ??= childTool(this.name, this.#purpose);
+    return this.#asTool;
   }
 
   /** Begins a run and settles when it waits for a person or has ended. See `Runs.start` for what it throws. */
   async run(task: string, options: RunOptions = {}): Promise<Run> {
     const principal = options.principal ?? this.#runtime.principal;
-    const handle = await this.#runtime.runs.start(principal, this.#name, {
+    const handle = await this.#runtime.runs.start(principal, this.name, {
       task,
       projectId: this.#runtime.projectId,
       listener: options.listener ?? this.#listener,
@@ -39,10 +50,9 @@ export class AgentHandle {
   }
 
   /** Carries on a run that waits, failed or was interrupted; see `Runs.resume`. */
-  async resume(runId: string, options: Pick<RunOptions, 'principal' | 'listener'> = {}): Promise<Run> {
-    const principal = options.principal ?? this.#runtime.principal;
-    const listener = options.listener ?? this.#listener;
-    return Run.of(this.#runtime, principal, await this.#runtime.runs.resume(principal, runId, listener));
+  async resume(runId: string, options: Pick<RunOptions, 'principal' | 'listener'> & ResumeOptions = {}): Promise<Run> {
+    const { principal = this.#runtime.principal, listener = this.#listener, ...how } = options;
+    return Run.of(this.#runtime, principal, await this.#runtime.runs.resume(principal, runId, listener, how));
   }
 }
 
@@ -112,8 +122,8 @@ export class Run {
   }
 
   /** Carries it on; see `Runs.resume`. */
-  async resume(listener?: RunListener): Promise<this> {
-    const { ended } = await this.#runtime.runs.resume(this.#principal, this.id, listener);
+  async resume(listener?: RunListener, options?: ResumeOptions): Promise<this> {
+    const { ended } = await this.#runtime.runs.resume(this.#principal, this.id, listener, options);
     await ended;
     return this.refresh();
   }

@@ -1,20 +1,12 @@
 import type { ApproverRule, PolicySet } from '../approvals/index.ts';
-import {
-  type Clock,
-  fail,
-  type FaultPoints,
-  guardClock,
-  type Ids,
-  LIMITS,
-  requireText,
-  systemClock,
-} from '../core/index.ts';
-import { type Model, type ModelSettings, asModel, type ModelLike } from '../models/index.ts';
-import type { RunListener } from '../runs/index.ts';
+import { type Clock, type FaultPoints, guardClock, type Ids, systemClock } from '../core/index.ts';
+import type { Model, ModelLike, ModelSettings, ModelUsage } from '../models/index.ts';
+import type { ModelRetries, RunBudgets, RunListener } from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { StoreObserver } from '../store/index.ts';
 import type { Tool } from '../tools/index.ts';
 import { AgentHandle } from './agent.ts';
+import { agentOf } from './agent-definition.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
 
 /** How a runtime is opened. Everything has a default but nothing is read from the environment. */
@@ -58,10 +50,24 @@ export interface AgentOptions {
   readonly maxTurns?: number;
   /** Every call waits for a person, whatever its tool says. */
   readonly askForEach?: boolean;
+  /** What one run may spend in all, its child runs included. Default: no bound. */
+  readonly budgets?: Partial<RunBudgets>;
+  /** Millionths of your currency for one reply; needed for `budgets.maxCostMicros`. */
+  readonly costOf?: (usage: ModelUsage) => number;
+  /** How often a failing model is asked again, 0 to 10, and the first pause. Default 3 times from 500 ms. */
+  readonly retries?: Partial<ModelRetries>;
+  /** Agents to which this one may give tasks, each by a tool `ask_<name>`. */
+  readonly children?: readonly AgentHandle[];
+  /** Whether child runs that one reply asks for run side by side. Default `sequential`. */
+  readonly childMode?: 'sequential' | 'parallel';
+  /** Side by side at most, 1 to 16. Default 4. */
+  readonly maxParallelChildren?: number;
+  /** Before a turn longer than this, in estimated tokens, history is compacted. Default: never. */
+  readonly compactAboveTokens?: number;
+  /** What the agent is for, as an agent that may ask it is told. */
+  readonly purpose?: string;
   readonly listener?: RunListener;
 }
-
-const DEFAULT_MAX_TURNS = 50;
 
 /**
  * A runtime on one data folder. Several processes may have the same folder open. Close it, or declare it with
@@ -85,21 +91,12 @@ export class Holdfast {
 
   /** Defines an agent and registers its tools. Throws AGENT_EXISTS, TOOL_EXISTS, INVALID_VALUE. */
   agent(options: AgentOptions): AgentHandle {
-    const { name = 'agent', tools = [], maxTurns = DEFAULT_MAX_TURNS } = options;
-    requireText('the agent’s name', name, LIMITS.toolNameCodePoints);
-    if (!Number.isInteger(maxTurns) || maxTurns < 1 || maxTurns > LIMITS.runTurns)
-      throw fail('INVALID_VALUE', `maxTurns must be a whole number from 1 to ${LIMITS.runTurns}.`);
+    const agent = agentOf(options);
+    const { tools = [], children = [], listener = {} } = options;
     for (const tool of tools) this.runtime.tools.register(tool);
-    this.runtime.runs.define({
-      name,
-      model: asModel(options.model),
-      instructions: options.instructions ?? null,
-      allowed: new Set(tools.map((tool) => tool.name)),
-      maxTurns,
-      askForEach: options.askForEach ?? false,
-      ...(options.settings ? { settings: options.settings } : {}),
-    });
-    return new AgentHandle(this.runtime, name, options.listener ?? {});
+    for (const child of children) this.runtime.tools.register(child.asTool);
+    this.runtime.runs.define(agent);
+    return new AgentHandle(this.runtime, agent.name, listener, options.purpose);
   }
 
   /** Asks the runs of this process to stop, waits for them, and closes the store. */

@@ -32,7 +32,10 @@ export interface RunView {
   readonly reason: string;
   readonly text: string;
   readonly calls: readonly CallView[];
+  /** What a person has to decide, in this run and in every run below it. */
   readonly pending: readonly ShownRequest[];
+  /** The run whose call began this one; null for a run of its own. */
+  readonly parentRunId: string | null;
   readonly turnsUsed: number;
   readonly tokens: { readonly prompt: number; readonly completion: number };
   readonly createdAt: number;
@@ -57,7 +60,8 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
     reason: run.state.status === 'failed' ? run.state.message : '',
     text: run.state.status === 'completed' ? run.state.text : last,
     calls,
-    pending: await runtime.approvals.pendingOfRun(principal, { rootFrameId, runId }),
+    pending: await pendingOf(runtime, principal, runId),
+    parentRunId: run.parent?.runId ?? null,
     turnsUsed: run.turnsUsed,
     tokens: { prompt: run.promptTokens, completion: run.completionTokens },
     createdAt: run.createdAt,
@@ -90,6 +94,16 @@ function shownArguments(runtime: Runtime, toolName: string, text: string | null)
   return JSON.stringify(redact(readCanonicalJson(text, JSON_PROFILES.operations), { secretFields }));
 }
 
+/** What waits in the run and in every run below it, in the order in which the runs began. */
+async function pendingOf(runtime: Runtime, principal: Principal, runId: string): Promise<readonly ShownRequest[]> {
+  const found: ShownRequest[] = [];
+  for (const { runId: id, place } of await runtime.runs.tree(principal, runId)) {
+    const { rootFrameId } = place;
+    found.push(...(await runtime.approvals.pendingOfRun(principal, { rootFrameId, runId: id })));
+  }
+  return found;
+}
+
 /** The document of a run: what `--json` and HTTP carry. Snake case, closed. */
 export function runDocument(view: RunView): JsonObject {
   return {
@@ -103,6 +117,7 @@ export function runDocument(view: RunView): JsonObject {
     text: view.text,
     calls: view.calls.map(callDocument),
     pending: view.pending.map(({ requestId }) => requestId),
+    parent_run_id: view.parentRunId,
     turns_used: view.turnsUsed,
     tokens: { prompt: view.tokens.prompt, completion: view.tokens.completion },
     created_at: view.createdAt,

@@ -94,11 +94,13 @@ async function assemble(
   };
   const runs = new Runs({ calls, instanceId: heartbeat.instanceId, filesystem });
   const reconciled = await runs.reconcile();
-  const close = async (): Promise<void> => {
+  let closing: Promise<void> | undefined;
+  const closeAll = async (): Promise<void> => {
     await runs.close();
     await heartbeat.stop();
     await store.close();
   };
+  const close = (): Promise<void> => (closing ??= closeAll());
   const approvals = new Approvals(store, sessions, (action, edited) => validateEdit(tools, action, edited));
   return { store, principal, projectId, tools, approvals, operations, calls, runs, filesystem, reconciled, close };
 }

@@ -25,7 +25,10 @@ export function define(command: Command, context: CommandContext): void {
     .command('resume <run>')
     .description('Carry on a run that waits, was interrupted, or failed; what is unknown is asked about first')
     .option('--config <file>', 'The configuration (else holdfast.config.ts)')
-    .action((runId: string, options: RunOptions) => context.run(() => resume(context, runId, options)));
+    .option('--adopt', 'Go on as the agent is defined now, not as the run began')
+    .action((runId: string, options: RunOptions & { adopt?: true }) =>
+      context.run(() => resume(context, runId, options)),
+    );
 }
 
 async function list(context: CommandContext, options: RunOptions & { limit: string; before?: string }) {
@@ -68,10 +71,15 @@ async function stop(context: CommandContext, runId: string, options: RunOptions)
   });
 }
 
-async function resume(context: CommandContext, runId: string, options: RunOptions): Promise<ExitCode> {
+async function resume(
+  context: CommandContext,
+  runId: string,
+  options: RunOptions & { readonly adopt?: true },
+): Promise<ExitCode> {
   return withConfigured(context, options, async ({ holdfast }) => {
     const { runtime } = holdfast;
     const { watchedRun } = await import('./watched-run.ts');
-    return watchedRun(context, runtime, (listener) => runtime.runs.resume(runtime.principal, runId, listener));
+    const how = { adopt: options.adopt ?? false };
+    return watchedRun(context, runtime, (listener) => runtime.runs.resume(runtime.principal, runId, listener, how));
   });
 }

@@ -46,13 +46,19 @@ async function decideHere(context: CommandContext, runtime: Runtime, view: RunVi
   return true;
 }
 
-function listenerFor({ terminal, output }: CommandContext): RunListener {
+function listenerFor({ terminal, output }: Pick<CommandContext, 'terminal' | 'output'>): RunListener {
   if (output.json) return {};
   const say = (line: string): void => void terminal.stderr.write(`${line}\n`);
   return {
     onStarted: (_callId, toolName) => say(`… ${displayText(toolName)}`),
     onProgress: (_callId, update) =>
       say(`  ${update.done}${update.total === undefined ? '' : `/${update.total}`} ${displayText(update.text ?? '')}`),
+    onRetry: (attempt, pauseMs) => say(`  The model failed; asked again (${attempt}) after ${pauseMs} ms.`),
+    onChanged: (fields) => say(`  The agent is defined otherwise than when the run began: ${fields.join(', ')}.`),
+    onChild: ({ agent }) => {
+      say(`… the agent ${displayText(agent)}`);
+      return listenerFor({ terminal, output });
+    },
     onOutcome: (_callId, toolName, outcome) => say(`  ${displayText(toolName)}: ${displayText(outcomeLine(outcome))}`),
   };
 }

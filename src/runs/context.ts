@@ -1,8 +1,9 @@
 import type { CallListener, CallOutcome, CallsContext, CallStanding } from '../calls/index.ts';
 import type { Filesystem } from '../effects/index.ts';
-import type { Model, ModelSettings } from '../models/index.ts';
+import type { Model, ModelSettings, ModelUsage } from '../models/index.ts';
 import type { AllowedTools } from '../tools/index.ts';
-import type { RunRecord } from './model.ts';
+import type { RunBudgets } from './config/model.ts';
+import type { ChildCall, RunRecord } from './model.ts';
 
 /** What the functions of this room need of the world; made once, in the composition root. */
 export interface RunsContext {
@@ -10,6 +11,14 @@ export interface RunsContext {
   /** This process in `instances`: what owns the runs it carries out. */
   readonly instanceId: string;
   readonly filesystem: Filesystem;
+}
+
+/** How often a failing model is asked again, and how long the pauses are. */
+export interface ModelRetries {
+  /** Asked again at most so often after the first failure. */
+  readonly most: number;
+  /** The first pause, in milliseconds; each later one is twice as long, up to 30 seconds. */
+  readonly pauseMs: number;
 }
 
 /** An agent as a run needs it: a model, what it may call, and its bounds. */
@@ -23,6 +32,17 @@ export interface Agent {
   readonly maxTurns: number;
   /** Every call waits for a person, whatever its tool says. */
   readonly askForEach: boolean;
+  /** What a run may spend, its child runs included. */
+  readonly budgets: RunBudgets;
+  /** Millionths of the host's currency for one reply; needed where `maxCostMicros` is set. */
+  readonly costOf: ((usage: ModelUsage) => number) | null;
+  readonly retries: ModelRetries;
+  /** Tools that begin a run of another agent, each with that agent's name. */
+  readonly children: ReadonlyMap<string, string>;
+  readonly childMode: 'sequential' | 'parallel';
+  readonly maxParallelChildren: number;
+  /** History is compacted before a turn that would be longer than this, in estimated tokens; null: never. */
+  readonly compactAboveTokens: number | null;
 }
 
 /** What a host may hear of a run while it goes on. */
@@ -31,13 +51,24 @@ export interface RunListener extends CallListener {
   onProposed?(standing: CallStanding): void;
   onStarted?(callId: string, toolName: string): void;
   onOutcome?(callId: string, toolName: string, outcome: CallOutcome): void;
+  /** The model failed and is asked again after a pause: text that came of the failed turn does not count. */
+  onRetry?(attempt: number, pauseMs: number): void;
+  /** The agent is defined otherwise than when the run began, in these fields; the run goes on as it began. */
+  onChanged?(fields: readonly string[]): void;
+  /** A child run begins or goes on; answers who listens to it. */
+  onChild?(child: { readonly runId: string; readonly agent: string }): RunListener;
 }
+
+/** Carries out the run of another agent for a call, and answers how it then stands. Given by the service. */
+export type CarryOutChild = (parent: Driving, asked: ChildCall) => Promise<RunRecord>;
 
 /** One run that this process carries out now. */
 export interface Driving {
   readonly run: RunRecord;
+  /** As the run's frozen configuration has it. */
   readonly agent: Agent;
   /** Aborted when the run is to stop. */
   readonly signal: AbortSignal;
   readonly listener: RunListener;
+  readonly carryOutChild: CarryOutChild;
 }

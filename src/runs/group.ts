@@ -9,12 +9,13 @@ import {
 import { LIMITS } from '../core/index.ts';
 import { appendEvent, type NewEvent } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
+import { childOutcome, taskOf } from './child-call.ts';
 import type { Driving, RunsContext } from './context.ts';
 
 /** What carrying out the calls of one reply came to. */
 export type GroupEnd =
-  /** A person has to decide; nothing of this reply was run. */
-  | { readonly end: 'waiting' }
+  /** A person has to decide, about a call of this reply or of a run below; nothing that waits was run. */
+  | { readonly end: 'waiting'; readonly unwritten: readonly NewEvent[] }
   /** Every call has its outcome, and none is unknown. `unwritten` goes into the next commit. */
   | { readonly end: 'ended'; readonly unwritten: readonly NewEvent[] }
   /** A call's outcome is unknown: the calls behind it were not started. */
@@ -42,43 +43,67 @@ export async function carryOutGroup(
   groupId: string,
   standings: readonly CallStanding[],
 ): Promise<GroupEnd> {
-  if (standings.some((standing) => standing.state === 'waiting')) return { end: 'waiting' };
+  if (standings.some((standing) => standing.state === 'waiting')) return { end: 'waiting', unwritten: [] };
   const unwritten: NewEvent[] = [];
   const ready = standings.filter((standing): standing is Ready => standing.state === 'ready');
-  for (const side of sideBySide(ready)) {
+  for (const side of sideBySide(ready, driving)) {
     if (driving.signal.aborted) return { end: 'stopped', unwritten };
     const outcomes = await Promise.all(side.map((one) => carryOutCall(context, driving, groupId, one)));
     for (const { event } of outcomes) if (event) unwritten.push(event);
-    for (const { outcome } of outcomes) if (outcome.state === 'unknown') return { end: 'unknown', outcome, unwritten };
+    for (const { outcome } of outcomes) if (outcome?.state === 'unknown') return { end: 'unknown', outcome, unwritten };
+    if (outcomes.some(({ outcome }) => outcome === null))
+      return driving.signal.aborted ? { end: 'stopped', unwritten } : { end: 'waiting', unwritten };
   }
   return driving.signal.aborted ? { end: 'stopped', unwritten } : { end: 'ended', unwritten };
 }
 
-/** Cuts a list of calls into stretches that may run side by side. */
-function sideBySide(ready: readonly Ready[]): Ready[][] {
+/** Cuts a list of calls into stretches that may run side by side; child runs only beside child runs. */
+function sideBySide(ready: readonly Ready[], { agent }: Driving): Ready[][] {
+  const isChild = ({ call }: Ready): boolean => agent.children.has(call.tool.name);
+  const parallel = (one: Ready): boolean => (isChild(one) ? agent.childMode === 'parallel' : one.call.tool.parallel);
   const stretches: Ready[][] = [];
   for (const one of ready) {
     const last = stretches.at(-1);
-    const joins = last?.[0]?.call.tool.parallel && one.call.tool.parallel && last.length < LIMITS.runParallelCalls;
-    if (last && joins) last.push(one);
+    const first = last?.[0];
+    const most = Math.min(LIMITS.runParallelCalls, isChild(one) ? agent.maxParallelChildren : LIMITS.runParallelCalls);
+    const joins = first && isChild(first) === isChild(one) && parallel(first) && parallel(one);
+    if (last && joins && last.length < most) last.push(one);
     else stretches.push([one]);
   }
   return stretches;
 }
+
+/** Null for a call whose child run waits, or is carried out by another process: it has no outcome yet. */
+type CarriedOut = { readonly outcome: CallOutcome | null; readonly event: NewEvent | null };
 
 async function carryOutCall(
   context: RunsContext,
   driving: Driving,
   groupId: string,
   { call, authority }: Ready,
-): Promise<{ readonly outcome: CallOutcome; readonly event: NewEvent | null }> {
+): Promise<CarriedOut> {
   const { listener, signal } = driving;
   listener.onStarted?.(call.callId, call.tool.name);
+  const child = driving.agent.children.get(call.tool.name);
+  if (child !== undefined) return carryOutChildCall(context, driving, groupId, call, child);
   const { filesystem } = context;
   const ready = { place: placeOf(driving), groupId, call, authority, filesystem, signal, listener };
   const { outcome, recorded } = await executeCall(context.calls, ready);
   listener.onOutcome?.(call.callId, call.tool.name, outcome);
   return { outcome, event: recorded ? null : unwrittenResult(driving, groupId, call, outcome) };
+}
+
+async function carryOutChildCall(
+  context: RunsContext,
+  driving: Driving,
+  groupId: string,
+  call: PreparedCall,
+  agent: string,
+): Promise<CarriedOut> {
+  const outcome = await childOutcome(context, driving, { groupId, callId: call.callId, agent, task: taskOf(call) });
+  if (outcome === null) return { outcome, event: null };
+  driving.listener.onOutcome?.(call.callId, call.tool.name, outcome);
+  return { outcome, event: unwrittenResult(driving, groupId, call, outcome) };
 }
 
 function unwrittenResult(driving: Driving, groupId: string, call: PreparedCall, outcome: CallOutcome): NewEvent {

@@ -3,6 +3,7 @@ import { isJsonObject } from '../core/index.ts';
 import type { ModelMessage } from '../models/index.ts';
 import { type ActionGroup, listGroups, type Principal } from '../sessions/index.ts';
 import type { ReadTx } from '../store/index.ts';
+import { isShown, newestCompaction } from './compaction-record.ts';
 
 /** One action group with its calls as the ledger tells them. */
 export interface GroupWithCalls {
@@ -28,12 +29,21 @@ export async function branchGroups(
   }
 }
 
-/** What a model is shown again: the ledger's groups as messages, nothing else. A call without a result is unknown. */
+/** Whether a group is a reply of the model. */
+export const isReply = ({ kind }: Pick<ActionGroup, 'kind'>): boolean => kind === 'native_tools' || kind === 'finalize';
+
+/**
+ * What a model is shown again: the ledger's groups as messages, nothing else. A call without a result is unknown. What
+ * the newest compaction speaks for is left out, but for what it names as kept.
+ */
 export function messagesOf(instructions: string | null, groups: readonly GroupWithCalls[]): ModelMessage[] {
   const messages: ModelMessage[] = instructions === null ? [] : [{ role: 'system', text: instructions }];
+  const compacted = newestCompaction(groups);
+  if (compacted) messages.push({ role: 'user', text: `[Summary of what came before]\n${compacted.summary}` });
   for (const { group, calls } of groups) {
+    if (compacted && !isShown(compacted, group)) continue;
     if (group.kind === 'user') messages.push({ role: 'user', text: contentOf(group) });
-    else if (group.kind === 'native_tools' || group.kind === 'finalize') messages.push(...replyMessages(group, calls));
+    else if (isReply(group)) messages.push(...replyMessages(group, calls));
   }
   return messages;
 }

@@ -1,9 +1,11 @@
-export type { Agent, Driving, RunListener, RunsContext } from './context.ts';
+export type { Agent, Driving, ModelRetries, RunListener, RunsContext } from './context.ts';
+export { childTool } from './child-call.ts';
+export type { StartRun } from './begin-run.ts';
 export { branchGroups, type GroupWithCalls, messagesOf } from './history.ts';
 export { closeModellessRun, type ModellessRun, openModellessRun } from './guard-run.ts';
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';
 export type { RunPage } from './run-store.ts';
-export { type RunHandle, Runs, type StartRun } from './service.ts';
+export { type ResumeOptions, type RunHandle, Runs } from './service.ts';
 export { runsSchema } from './tables.ts';
 export type {
   FrozenRunConfig,

@@ -26,11 +26,23 @@ export interface RunRecord {
   readonly task: string;
   readonly model: string;
   readonly context: JsonObject;
+  /** The run whose call began this one; null for a run of its own. */
+  readonly parent: { readonly runId: string; readonly call: string } | null;
   readonly state: RunStatus;
   readonly turnsUsed: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
+  /** In the host's currency, by the host's price function; 0 without one. */
+  readonly cost: number;
   readonly stopRequested: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+/** A call of a run that is carried out by the run of another agent. */
+export interface ChildCall {
+  readonly groupId: string;
+  readonly callId: string;
+  readonly agent: string;
+  readonly task: string;
 }

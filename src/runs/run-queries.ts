@@ -1,11 +1,13 @@
 const COLUMNS = `trace_id, tenant_id, project_id, task, model, agent, context, status, error_code, error_message,
   result_text, total_prompt_tokens, total_completion_tokens, turns_used, root_frame_id, branch_id, turn_id, subject_id,
-  roles, owner_instance_id, stop_requested_at, created_at, updated_at, finished_at`;
+  roles, parent_trace_id, parent_call, total_cost_usd, owner_instance_id, stop_requested_at, created_at, updated_at,
+  finished_at`;
 
-/** trace, tenant, project, task, model, agent, context, root, branch, turn, subject, roles, owner, now, now. */
+/** trace, tenant, project, task, model, agent, context, root, branch, turn, subject, roles, parent and its call, owner, now, now. */
 export const INSERT_RUN = `INSERT INTO traces (trace_id, tenant_id, project_id, mode, task, model, agent, context,
-  status, root_frame_id, branch_id, turn_id, subject_id, roles, owner_instance_id, created_at, updated_at)
-  VALUES (?, ?, ?, 'agent', ?, ?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?)`;
+  status, root_frame_id, branch_id, turn_id, subject_id, roles, parent_trace_id, parent_call, owner_instance_id,
+  created_at, updated_at)
+  VALUES (?, ?, ?, 'agent', ?, ?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export const SELECT_RUN = `SELECT ${COLUMNS} FROM traces
   WHERE trace_id = ? AND tenant_id = ? AND root_frame_id IS NOT NULL`;
@@ -19,10 +21,10 @@ export const MOVE_RUN = `UPDATE traces SET status = ?, error_code = ?, error_mes
   finished_at = ?, owner_instance_id = NULL, updated_at = max(updated_at, ?)
   WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
 
-/** prompt tokens, completion tokens, now, trace, owner. */
+/** prompt tokens, completion tokens, cost, now, trace, owner. */
 export const COUNT_TURN = `UPDATE traces SET turns_used = turns_used + 1,
   total_prompt_tokens = total_prompt_tokens + ?, total_completion_tokens = total_completion_tokens + ?,
-  updated_at = max(updated_at, ?)
+  total_cost_usd = total_cost_usd + ?, updated_at = max(updated_at, ?)
   WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
 
 /**
@@ -59,3 +61,26 @@ export const LIST_ORPHANS = `SELECT ${COLUMNS} FROM traces
 export const RELEASE_ORPHAN = `UPDATE traces SET status = ?, error_code = ?, error_message = ?,
   owner_instance_id = NULL, updated_at = max(updated_at, ?)
   WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
+
+/** context, model, trace, owner. What a run of this process goes on under from now. */
+export const ADOPT_CONFIG = `UPDATE traces SET context = ?, model = ?
+  WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
+
+/** The run and all below it: trace, tenant. */
+const TREE = `WITH RECURSIVE tree (id) AS (
+  SELECT trace_id FROM traces WHERE trace_id = ? AND tenant_id = ?
+  UNION ALL SELECT c.trace_id FROM traces c JOIN tree ON c.parent_trace_id = tree.id)`;
+
+/** trace, tenant. What the run and all below it have spent. */
+export const SPENT_BY_TREE = `${TREE}
+SELECT sum(total_prompt_tokens + total_completion_tokens) AS tokens, sum(total_cost_usd) AS cost
+FROM traces WHERE trace_id IN (SELECT id FROM tree)`;
+
+/** trace, tenant, limit. The run itself comes first. */
+export const LIST_TREE = `${TREE}
+SELECT ${COLUMNS} FROM traces WHERE trace_id IN (SELECT id FROM tree) AND root_frame_id IS NOT NULL
+ORDER BY trace_id LIMIT ?`;
+
+/** parent, call, tenant. */
+export const SELECT_CHILD = `SELECT ${COLUMNS} FROM traces
+  WHERE parent_trace_id = ? AND parent_call = ? AND tenant_id = ? AND root_frame_id IS NOT NULL`;

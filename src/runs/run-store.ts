@@ -1,4 +1,12 @@
-import { canonicalJson, fail, isJsonObject, type JsonObject, JSON_PROFILES, readCanonicalJson } from '../core/index.ts';
+import {
+  canonicalJson,
+  fail,
+  isJsonObject,
+  type JsonObject,
+  JSON_PROFILES,
+  LIMITS,
+  readCanonicalJson,
+} from '../core/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import { appendFeed, type ReadTx, type Row, type Tx } from '../store/index.ts';
 import type { RunPlace, RunRecord, RunStatus } from './model.ts';
@@ -12,6 +20,7 @@ export interface NewRun {
   readonly task: string;
   readonly model: string;
   readonly context: JsonObject;
+  readonly parent?: RunRecord['parent'];
   readonly ownerInstanceId: string;
   readonly now: number;
 }
@@ -32,6 +41,8 @@ export async function insertRun(tx: Tx, run: NewRun): Promise<void> {
     place.turnId,
     principal.subject,
     canonicalJson([...principal.roles]),
+    run.parent?.runId ?? null,
+    run.parent?.call ?? null,
     run.ownerInstanceId,
     now,
     now,
@@ -92,14 +103,19 @@ export function notOwned(): Error {
   return fail('RUN_NOT_OWNED', 'The run is no longer carried out by this process.');
 }
 
-/** Counts one model turn of a run of this process, with its tokens. RUN_NOT_OWNED. */
+/** Counts one model turn of a run of this process, with its tokens and its cost. RUN_NOT_OWNED. */
 export async function countTurn(
   tx: Tx,
   runId: string,
   ownerInstanceId: string,
-  used: { readonly promptTokens: number; readonly completionTokens: number; readonly now: number },
+  used: {
+    readonly promptTokens: number;
+    readonly completionTokens: number;
+    readonly cost: number;
+    readonly now: number;
+  },
 ): Promise<void> {
-  const params = [used.promptTokens, used.completionTokens, used.now, runId, ownerInstanceId];
+  const params = [used.promptTokens, used.completionTokens, used.cost, used.now, runId, ownerInstanceId];
   const { changes } = await tx.run(sql.COUNT_TURN, params);
   if (changes !== 1) throw notOwned();
 }
@@ -118,6 +134,34 @@ export async function takeRun(
   return changes === 1;
 }
 
+/** Lets a run of this process go on under another frozen configuration. RUN_NOT_OWNED. */
+export async function adoptConfig(
+  tx: Tx,
+  run: Pick<RunRecord, 'runId' | 'principal'>,
+  ownerInstanceId: string,
+  to: { readonly context: JsonObject; readonly model: string },
+): Promise<void> {
+  const params = [canonicalJson(to.context), to.model, run.runId, ownerInstanceId];
+  const { changes } = await tx.run(sql.ADOPT_CONFIG, params);
+  if (changes !== 1) throw notOwned();
+  await appendFeed(tx, { tenantId: run.principal.tenant, kind: 'run.reconfigured', reference: run.runId });
+}
+
+/** The child run that a call of a run began, or null. */
+export async function findChild(
+  tx: ReadTx,
+  { principal, runId }: Pick<RunRecord, 'principal' | 'runId'>,
+  call: string,
+): Promise<RunRecord | null> {
+  const row = await tx.get(sql.SELECT_CHILD, [runId, call, principal.tenant]);
+  return row ? runOf(row) : null;
+}
+
+/** The run and every run below it, the oldest first, at most `LIMITS.runTree`. */
+export async function runTree(tx: ReadTx, principal: Principal, runId: string): Promise<readonly RunRecord[]> {
+  return (await tx.all(sql.LIST_TREE, [runId, principal.tenant, LIMITS.runTree])).map(runOf);
+}
+
 export function runOf(row: Row): RunRecord {
   return {
     runId: text(row, 'trace_id'),
@@ -132,10 +176,13 @@ export function runOf(row: Row): RunRecord {
     task: text(row, 'task'),
     model: text(row, 'model'),
     context: contextOf(row),
+    parent:
+      row['parent_trace_id'] === null ? null : { runId: text(row, 'parent_trace_id'), call: text(row, 'parent_call') },
     state: stateOf(row),
     turnsUsed: Number(row['turns_used']),
     promptTokens: Number(row['total_prompt_tokens']),
     completionTokens: Number(row['total_completion_tokens']),
+    cost: Number(row['total_cost_usd']),
     stopRequested: row['stop_requested_at'] !== null,
     createdAt: Number(row['created_at']),
     updatedAt: Number(row['updated_at']),

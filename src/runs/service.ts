@@ -1,30 +1,24 @@
-import { fail, type JsonObject, requireText, LIMITS } from '../core/index.ts';
-import { cancelRequests } from '../approvals/index.ts';
-import { beginTurn, openSession, type Principal, requireBranch, SessionPen } from '../sessions/index.ts';
-import { appendFeed, type Tx } from '../store/index.ts';
+import { fail, HoldfastError } from '../core/index.ts';
+import { type Principal, SessionPen } from '../sessions/index.ts';
+import { beginChild, beginRun, type StartRun } from './begin-run.ts';
 import type { Agent, Driving, RunListener, RunsContext } from './context.ts';
+import { freezeAgent, thawAgent } from './frozen.ts';
 import { drive } from './loop.ts';
-import type { RunPlace, RunRecord } from './model.ts';
+import type { ChildCall, RunRecord } from './model.ts';
 import { releaseOrphans } from './orphans.ts';
 import * as sql from './run-queries.ts';
-import { insertRun, listRuns, type RunPage, requireRun, takeRun } from './run-store.ts';
-
-/** Where a new run begins: a project for a session of its own, or a session to go on with. */
-export interface StartRun {
-  readonly task: string;
-  readonly projectId: string;
-  readonly rootFrameId?: string;
-  readonly branchId?: string;
-  readonly context?: JsonObject;
-  readonly listener?: RunListener;
-  /** Writes more in the commit that begins the run; what it throws undoes all of it. */
-  readonly within?: (tx: Tx, begun: { readonly runId: string; readonly rootFrameId: string }) => Promise<void>;
-}
+import { adoptConfig, listRuns, type RunPage, requireRun, runTree, takeRun } from './run-store.ts';
+import { stopTree } from './stop-run.ts';
 
 /** A run that this process carries out. `ended` settles when it waits, has ended, or failed to be carried out. */
 export interface RunHandle {
   readonly runId: string;
   readonly ended: Promise<RunRecord>;
+}
+
+export interface ResumeOptions {
+  /** Freeze the agent as it is defined now, in place of what the run began with. Default false. */
+  readonly adopt?: boolean;
 }
 
 /** A holder of the pen that is gone keeps it this long; whoever resumes waits a little longer. Milliseconds. */
@@ -66,68 +60,45 @@ export class Runs {
    */
   async start(principal: Principal, agentName: string, start: StartRun): Promise<RunHandle> {
     const agent = this.#agent(agentName);
-    const task = requireText('task', start.task, LIMITS.runTaskCodePoints);
-    const { store, clock } = this.#context.calls;
-    const runId = this.#context.calls.sessions.ids.next();
-    await store.write('runs.start', async (tx) => {
-      const place = await this.#beginTurn(tx, principal, { ...start, task });
-      await insertRun(tx, {
-        runId,
-        principal,
-        place,
-        task,
-        agent: agent.name,
-        model: agent.model.id,
-        context: start.context ?? {},
-        ownerInstanceId: this.#context.instanceId,
-        now: clock.nowMs(),
-      });
-      await start.within?.(tx, { runId, rootFrameId: place.rootFrameId });
-    });
+    const runId = await beginRun(this.#context, principal, agent, start);
     return this.#carryOn(principal, runId, agent, start.listener ?? {});
-  }
-
-  async #beginTurn(tx: Tx, principal: Principal, start: StartRun): Promise<RunPlace> {
-    const { sessions } = this.#context.calls;
-    const { projectId, task } = start;
-    const rootFrameId = start.rootFrameId ?? (await openSession(tx, sessions, principal, { projectId }));
-    const branchId = start.branchId ?? rootFrameId;
-    await requireBranch(tx, principal, rootFrameId, branchId);
-    const { turnId } = await beginTurn(tx, sessions, principal, { rootFrameId, branchId, content: task });
-    return { projectId, rootFrameId, branchId, turnId };
   }
 
   /**
    * Carries a run on that waits, was interrupted, or failed; what is unknown in it is asked about first. A run that
-   * still waits for a decision stands as before afterwards. Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, AGENT_UNKNOWN.
+   * still waits for a decision stands as before afterwards. It goes on as it was frozen when it began, or with `adopt`
+   * as its agent is defined now. Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, AGENT_UNKNOWN, and as `thawAgent`.
    */
-  async resume(principal: Principal, runId: string, listener: RunListener = {}): Promise<RunHandle> {
+  async resume(
+    principal: Principal,
+    runId: string,
+    listener: RunListener = {},
+    { adopt = false }: ResumeOptions = {},
+  ): Promise<RunHandle> {
     const here = this.#running.get(runId);
     if (here) return { runId, ended: here.ended };
     const { store, clock } = this.#context.calls;
+    const { instanceId } = this.#context;
     const run = await this.get(principal, runId);
     const agent = this.#agent(run.agent);
-    const taken = await store.write('runs.take', (tx) => takeRun(tx, run, this.#context.instanceId, clock.nowMs()));
+    if (!adopt) thawAgent(run, agent);
+    const taken = await store.write('runs.take', async (tx) => {
+      if (!(await takeRun(tx, run, instanceId, clock.nowMs()))) return false;
+      const to = { context: freezeAgent(agent, run.context), model: agent.model.id };
+      if (adopt) await adoptConfig(tx, run, instanceId, to);
+      return true;
+    });
     if (!taken) throw notTaken(await this.get(principal, runId));
     return this.#carryOn(run.principal, runId, agent, listener);
   }
 
   /**
-   * Stops a run: what waits is cancelled, nothing more is started; what had started is unknown until it is known. A
-   * run of another living process is asked to stop and does so at its next step.
+   * Stops a run and every run below it: what waits is cancelled, nothing more is started; what had started is unknown
+   * until it is known. A run of another living process is asked to stop and does so at its next step.
    */
   async stop(principal: Principal, runId: string): Promise<RunRecord> {
-    const { store, clock, sessions } = this.#context.calls;
-    const run = await this.get(principal, runId);
-    const { rootFrameId } = run.place;
-    await store.write('runs.stop', async (tx) => {
-      const now = clock.nowMs();
-      const { changes } = await tx.run(sql.ASK_STOP, [now, now, runId, principal.tenant]);
-      if (changes === 0) return;
-      await cancelRequests(tx, sessions, principal, { rootFrameId, runId }, 'The run was stopped.');
-      await tx.run(sql.STOP_UNOWNED, [now, now, runId, principal.tenant, now]);
-      await appendFeed(tx, { tenantId: principal.tenant, kind: 'run.stop_requested', reference: runId });
-    });
+    await this.get(principal, runId);
+    for (const asked of await stopTree(this.#context, principal, runId)) this.#running.get(asked)?.stop.abort();
     const here = this.#running.get(runId);
     here?.stop.abort();
     return here ? here.ended : this.get(principal, runId);
@@ -139,6 +110,12 @@ export class Runs {
 
   list(principal: Principal, query: { readonly before?: string; readonly limit: number }): Promise<RunPage> {
     return this.#context.calls.store.read('runs.list', (tx) => listRuns(tx, principal, query));
+  }
+
+  /** The run and every run below it, the oldest first. RUN_NOT_FOUND. */
+  async tree(principal: Principal, runId: string): Promise<readonly RunRecord[]> {
+    await this.get(principal, runId);
+    return this.#context.calls.store.read('runs.tree', (tx) => runTree(tx, principal, runId));
   }
 
   /** The run's end as this process sees it, while it carries it out; undefined otherwise. */
@@ -178,20 +155,62 @@ export class Runs {
   async #drive(
     principal: Principal,
     runId: string,
-    agent: Agent,
+    defined: Agent,
     listener: RunListener,
     stop: AbortController,
   ): Promise<RunRecord> {
     const run = await this.get(principal, runId);
+    const { agent, changed } = thawAgent(run, defined);
+    if (changed.length > 0) listener.onChanged?.(changed);
     const watch = this.#watchForStop(runId, stop);
-    const driving: Driving = { run, agent, listener, signal: stop.signal };
+    const carryOutChild = (parent: Driving, asked: ChildCall) => this.#carryOutChild(parent, asked);
+    const driving: Driving = { run, agent, listener, signal: stop.signal, carryOutChild };
     const pen = { owner: this.#context.instanceId, reason: 'run', leaseMs: PEN_LEASE_MS, waitMs: PEN_WAIT_MS };
     try {
       await this.#pen.hold(principal, run.place.rootFrameId, pen, () => drive(this.#context, driving));
     } finally {
       clearInterval(watch);
     }
-    return this.get(principal, runId);
+    const stands = await this.get(principal, runId);
+    if (hasEnded(stands)) await this.#wakeParent(stands);
+    return stands;
+  }
+
+  /** A child that was carried on by itself has ended: its parent, which waits for it, goes on where it can here. */
+  async #wakeParent({ principal, parent }: RunRecord): Promise<void> {
+    if (!parent) return;
+    const above = await this.get(principal, parent.runId);
+    if (above.state.status === 'waiting_confirmation' && this.#agents.has(above.agent)) await this.#takeUp(above, {});
+  }
+
+  /** Begins the child run of a call or takes it up, and carries it on as long as its parent is carried on. */
+  async #carryOutChild(parent: Driving, asked: ChildCall): Promise<RunRecord> {
+    const { principal } = parent.run;
+    const agent = this.#agent(asked.agent);
+    const { child, begun } = await beginChild(this.#context, parent, agent, asked);
+    const { runId } = child;
+    if (!begun && !mayGoOn(child)) return child;
+    const listener = parent.listener.onChild?.({ runId, agent: agent.name }) ?? {};
+    const handle = begun ? this.#carryOn(principal, runId, agent, listener) : await this.#takeUp(child, listener);
+    if (!handle) return this.get(principal, runId);
+    const stop = (): void => this.#running.get(runId)?.stop.abort();
+    parent.signal.addEventListener('abort', stop, { once: true });
+    if (parent.signal.aborted) stop();
+    try {
+      return await handle.ended;
+    } finally {
+      parent.signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** Null where another living process has the run. */
+  async #takeUp({ principal, runId }: RunRecord, listener: RunListener): Promise<RunHandle | null> {
+    try {
+      return await this.resume(principal, runId, listener);
+    } catch (error) {
+      if (error instanceof HoldfastError && (error.code === 'RUN_BUSY' || error.code === 'RUN_ENDED')) return null;
+      throw error;
+    }
   }
 
   #watchForStop(runId: string, stop: AbortController): NodeJS.Timeout {
@@ -204,6 +223,16 @@ export class Runs {
     watch.unref();
     return watch;
   }
+}
+
+function hasEnded({ state: { status } }: RunRecord): boolean {
+  return status === 'completed' || status === 'failed' || status === 'stopped';
+}
+
+/** Whether a child run that is there already is carried on by its parent: one that failed for good is not. */
+function mayGoOn({ state }: RunRecord): boolean {
+  if (state.status === 'failed') return state.code === 'OUTCOME_UNKNOWN';
+  return state.status === 'running' || state.status === 'waiting_confirmation';
 }
 
 function notTaken(run: RunRecord): Error {

@@ -54,6 +54,12 @@ CREATE INDEX traces_unfinished ON traces (status, owner_instance_id)
   WHERE status IN ('running', 'waiting_confirmation');
 `;
 
+/** Which call of its parent began a run: one child a call, however often the call is taken up. */
+const CHILDREN = `
+ALTER TABLE traces ADD COLUMN parent_call TEXT CHECK (parent_call IS NULL OR length(parent_call) BETWEEN 1 AND 800);
+CREATE UNIQUE INDEX traces_by_parent ON traces (parent_trace_id, parent_call) WHERE parent_trace_id IS NOT NULL;
+`;
+
 /** The tables of runs, and those of the trace store. */
 export const runsSchema: ContextSchema = {
   context: 'runs',
@@ -68,5 +74,6 @@ export const runsSchema: ContextSchema = {
       sqlite: TRACES,
     },
     traceRecordsMigration,
+    { number: 3, name: 'child runs', sqlite: CHILDREN },
   ],
 };

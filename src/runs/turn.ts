@@ -6,27 +6,12 @@ import {
   type Proposed,
   type ProposalTerms,
 } from '../calls/index.ts';
-import { type ModelMessage, type ModelReply, readTurn } from '../models/index.ts';
+import type { ModelMessage, ModelReply } from '../models/index.ts';
 import type { NewEvent } from '../sessions/index.ts';
-import { modelToolSchemas } from '../tools/index.ts';
+import { usageOf } from './budgets.ts';
 import type { Driving, RunsContext } from './context.ts';
 import { placeOf, writeResults } from './group.ts';
 import { countTurn, moveRun } from './run-store.ts';
-
-/** Asks the agent's model for one reply. Throws the codes of `readTurn`; it changes nothing. */
-export function askModel(
-  context: RunsContext,
-  { agent, signal, listener }: Driving,
-  messages: readonly ModelMessage[],
-): Promise<ModelReply> {
-  const tools = modelToolSchemas(context.calls.tools, agent.allowed);
-  const request = { messages, tools, signal, ...(agent.settings ? { settings: agent.settings } : {}) };
-  return readTurn(agent.model, request, {
-    onEvent: (event) => {
-      if (event.type === 'text') listener.onText?.(event.text);
-    },
-  });
-}
 
 export function termsOf({ agent }: Pick<Driving, 'agent'>): ProposalTerms {
   return { allowed: agent.allowed, askForEach: agent.askForEach };
@@ -39,6 +24,7 @@ export function termsOf({ agent }: Pick<Driving, 'agent'>): ProposalTerms {
 export async function commitReply(
   context: RunsContext,
   driving: Driving,
+  asked: readonly ModelMessage[],
   reply: ModelReply,
   unwritten: readonly NewEvent[],
 ): Promise<Proposed> {
@@ -46,10 +32,11 @@ export async function commitReply(
   const place = placeOf(driving);
   const terms = termsOf(driving);
   const checked = await checkCalls(context, place, reply, terms);
+  const used = usageOf(driving, asked, reply);
   return calls.store.write('runs.reply', async (tx) => {
     await writeResults(tx, context, driving, unwritten);
     const proposed = await propose(tx, calls, place, replyToWrite(driving, reply, checked), terms);
-    await countReply(tx, context, driving, reply);
+    await countTurn(tx, driving.run.runId, context.instanceId, { ...used, now: calls.clock.nowMs() });
     const waits = proposed.standings.some((standing) => standing.state === 'waiting');
     const now = calls.clock.nowMs();
     if (waits) await moveRun(tx, driving.run, context.instanceId, { status: 'waiting_confirmation' }, now);
@@ -87,17 +74,4 @@ function replyToWrite(
     usage: { input_tokens: reply.usage.inputTokens, output_tokens: reply.usage.outputTokens },
     calls,
   } as const;
-}
-
-async function countReply(
-  tx: Parameters<typeof countTurn>[0],
-  context: RunsContext,
-  { run }: Driving,
-  { usage }: ModelReply,
-): Promise<void> {
-  await countTurn(tx, run.runId, context.instanceId, {
-    promptTokens: usage.inputTokens ?? 0,
-    completionTokens: usage.outputTokens ?? 0,
-    now: context.calls.clock.nowMs(),
-  });
 }

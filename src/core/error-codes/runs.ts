@@ -42,7 +42,30 @@ export const runsErrorCodes = {
     http: 409,
     exit: 1,
     retryable: false,
-    resolve: 'Give the agent more turns (maxTurns), then resume the run: holdfast runs resume RUN',
+    resolve: 'Give the agent more turns (maxTurns), then resume the run: holdfast runs resume RUN --adopt',
+  },
+  RUN_BUDGET_USED_UP: {
+    family: 'limit',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Give the agent a larger budget, then resume the run: holdfast runs resume RUN --adopt',
+  },
+  RUN_CONFIG_CHANGED: {
+    family: 'conflict',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve:
+      'Define the agent with the model that the run began with, or let it go on as the agent is now: ' +
+      'holdfast runs resume RUN --adopt',
+  },
+  RUN_CHILD_ENDED: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'See what the child run did: holdfast runs show RUN',
   },
   AGENT_UNKNOWN: {
     family: 'not_found',

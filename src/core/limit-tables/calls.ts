@@ -19,5 +19,9 @@ export const callsLimits = {
     why: 'Calls of one reply side by side; more would crowd out other runs.',
   },
   runTurns: { max: 1000, unit: 'items', why: 'A run that asks its model more often than this is a loop.' },
+  runDepth: { max: 8, unit: 'levels', why: 'Runs below runs; deeper ones are a loop of agents asking each other.' },
+  runTree: { max: 1000, unit: 'items', why: 'A run and all below it are read and stopped together.' },
+  runModelRetries: { max: 10, unit: 'times', why: 'A model that fails so often will not answer soon.' },
+  runRetryPauseMs: { max: 60_000, unit: 'ms', why: 'The first pause; later ones grow from it.' },
   runTaskCodePoints: { max: 262_144, unit: 'code points', why: 'A task is read by people and sent to a model whole.' },
 } as const satisfies Record<string, Limit>;

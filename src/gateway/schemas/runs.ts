@@ -47,7 +47,13 @@ const runBase = {
 };
 
 /** One run whole: how it stands, what waits, what became of each call. */
-export const run = z.strictObject({ ...runBase, text, calls: z.array(call), pending: z.array(id) });
+export const run = z.strictObject({
+  ...runBase,
+  text,
+  calls: z.array(call),
+  pending: z.array(id),
+  parent_run_id: id.nullable(),
+});
 
 /** One run of a list. */
 export const runEntry = z.strictObject(runBase);

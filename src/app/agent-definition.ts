@@ -1,0 +1,55 @@
+import { fail, LIMITS, requireText } from '../core/index.ts';
+import { asModel } from '../models/index.ts';
+import type { Agent, RunBudgets } from '../runs/index.ts';
+import type { AgentOptions } from './holdfast.ts';
+
+const DEFAULT_MAX_TURNS = 50;
+const DEFAULT_RETRIES = 3;
+const DEFAULT_PAUSE_MS = 500;
+const DEFAULT_PARALLEL_CHILDREN = 4;
+
+/** What the user wrote, checked and complete. Throws INVALID_VALUE, MODEL_INVALID. */
+export function agentOf(options: AgentOptions): Agent {
+  const { name = 'agent', tools = [], children = [], costOf = null } = options;
+  const { retries = {}, compactAboveTokens = null } = options;
+  requireText('the agent’s name', name, LIMITS.toolNameCodePoints);
+  const budgets = budgetsOf(options.budgets ?? {});
+  if (budgets.maxCostMicros !== null && costOf === null)
+    throw fail('INVALID_VALUE', 'A budget of cost (maxCostMicros) needs a price function (costOf).');
+  if (compactAboveTokens !== null) whole('compactAboveTokens', compactAboveTokens, 1, Number.MAX_SAFE_INTEGER);
+  return {
+    name,
+    model: asModel(options.model),
+    instructions: options.instructions ?? null,
+    allowed: new Set([...tools, ...children.map((child) => child.asTool)].map((tool) => tool.name)),
+    maxTurns: whole('maxTurns', options.maxTurns ?? DEFAULT_MAX_TURNS, 1, LIMITS.runTurns),
+    askForEach: options.askForEach ?? false,
+    ...(options.settings ? { settings: options.settings } : {}),
+    budgets,
+    costOf,
+    retries: {
+      most: whole('retries.most', retries.most ?? DEFAULT_RETRIES, 0, LIMITS.runModelRetries),
+      pauseMs: whole('retries.pauseMs', retries.pauseMs ?? DEFAULT_PAUSE_MS, 0, LIMITS.runRetryPauseMs),
+    },
+    children: new Map(children.map((child) => [child.asTool.name, child.name])),
+    childMode: options.childMode ?? 'sequential',
+    maxParallelChildren: whole(
+      'maxParallelChildren',
+      options.maxParallelChildren ?? DEFAULT_PARALLEL_CHILDREN,
+      1,
+      LIMITS.runParallelCalls,
+    ),
+    compactAboveTokens,
+  };
+}
+
+function budgetsOf({ maxTokens = null, maxCostMicros = null, maxWallMs = null }: Partial<RunBudgets>): RunBudgets {
+  for (const [field, bound] of Object.entries({ maxTokens, maxCostMicros, maxWallMs }))
+    if (bound !== null) whole(`budgets.${field}`, bound, 1, Number.MAX_SAFE_INTEGER);
+  return { maxTokens, maxCostMicros, maxWallMs };
+}
+
+function whole(field: string, value: number, least: number, most: number): number {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  throw fail('INVALID_VALUE', `${field} must be a whole number from ${least} to ${most}.`);
+}

@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fail, HoldfastError } from '../core/index.ts';
+import { type ModelMessage, type ModelReply, readTurn } from '../models/index.ts';
+import { type ModelToolSchema, modelToolSchemas } from '../tools/index.ts';
+import type { Driving, RunsContext } from './context.ts';
+
+const LONGEST_PAUSE_MS = 30_000;
+
+/**
+ * Asks the agent's model for one reply, within so many milliseconds in all. A turn changes nothing, so a model that
+ * failed is asked again, after pauses that grow and differ. Throws the codes of `readTurn`, and RUN_BUDGET_USED_UP where
+ * `withinMs` ended it.
+ */
+export async function askModel(
+  context: RunsContext,
+  driving: Driving,
+  messages: readonly ModelMessage[],
+  withinMs: number,
+): Promise<ModelReply> {
+  const tools = modelToolSchemas(context.calls.tools, driving.agent.allowed);
+  return ask(context, driving, { messages, tools, withinMs });
+}
+
+interface Question {
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ModelToolSchema[];
+  readonly withinMs: number;
+}
+
+/** As `askModel`, with the tools that are given. */
+export async function ask(context: RunsContext, driving: Driving, question: Question): Promise<ModelReply> {
+  const { agent, signal, listener } = driving;
+  const end = AbortSignal.timeout(Math.max(1, Math.ceil(question.withinMs)));
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await askOnce(driving, question, AbortSignal.any([signal, end]));
+    } catch (error) {
+      if (!signal.aborted && end.aborted) throw fail('RUN_BUDGET_USED_UP', 'The time of the run ended in a turn.');
+      if (attempt > agent.retries.most || !mayHelp(error)) throw error;
+      const pauseMs = pauseBefore(context, agent.retries.pauseMs, attempt);
+      listener.onRetry?.(attempt, pauseMs);
+      // A stop or the end of the time is met by the next attempt, at once.
+      await sleep(pauseMs, undefined, { signal: AbortSignal.any([signal, end]) }).catch(() => undefined);
+    }
+  }
+}
+
+function askOnce(
+  { agent, listener }: Driving,
+  { messages, tools }: Question,
+  signal: AbortSignal,
+): Promise<ModelReply> {
+  const request = { messages, tools, signal, ...(agent.settings ? { settings: agent.settings } : {}) };
+  return readTurn(agent.model, request, {
+    onEvent: (event) => {
+      if (event.type === 'text') listener.onText?.(event.text);
+    },
+  });
+}
+
+/** Asking again helps where the provider failed, but not where it says that the request itself is wrong. */
+function mayHelp(error: unknown): boolean {
+  if (!(error instanceof HoldfastError) || error.code !== 'MODEL_FAILED') return false;
+  const { cause } = error;
+  const status = typeof cause === 'object' && cause !== null && 'statusCode' in cause ? Number(cause.statusCode) : 500;
+  return status >= 500 || status === 408 || status === 409 || status === 429;
+}
+
+/** Between half of it and all of it, so that many runs do not come back together. */
+function pauseBefore(context: RunsContext, firstMs: number, attempt: number): number {
+  const whole = Math.min(LONGEST_PAUSE_MS, firstMs * 2 ** (attempt - 1));
+  const share = Number.parseInt(context.calls.sessions.ids.next().slice(-4), 16) / 0xffff;
+  return Math.round(whole / 2 + (whole / 2) * share);
+}

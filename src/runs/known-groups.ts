@@ -1,0 +1,29 @@
+import { outcomeOfResult } from '../calls/index.ts';
+import type { NewEvent } from '../sessions/index.ts';
+import type { Driving, RunsContext } from './context.ts';
+import { branchGroups, type GroupWithCalls } from './history.ts';
+
+/** The branch as the ledger tells it, with results that are known but not yet committed. */
+export async function readGroups(
+  context: RunsContext,
+  { run }: Driving,
+  unwritten: readonly NewEvent[],
+): Promise<readonly GroupWithCalls[]> {
+  const { rootFrameId, branchId } = run.place;
+  const groups = await context.calls.store.read('runs.history', (tx) =>
+    branchGroups(tx, run.principal, rootFrameId, branchId),
+  );
+  return unwritten.length === 0 ? groups : groups.map((one) => withResults(one, unwritten));
+}
+
+function withResults({ group, calls }: GroupWithCalls, events: readonly NewEvent[]): GroupWithCalls {
+  const own = events.filter((event) => event.groupId === group.groupId);
+  if (own.length === 0) return { group, calls };
+  const known = calls.map((call) => {
+    const event = own.find((one) => one.toolCallId === call.callId);
+    return event ? { ...call, outcome: outcomeOf(event) ?? call.outcome } : call;
+  });
+  return { group, calls: known };
+}
+
+const outcomeOf = (event: NewEvent) => outcomeOfResult(event.result ?? null);

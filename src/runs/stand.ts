@@ -1,0 +1,56 @@
+import { HoldfastError } from '../core/index.ts';
+import type { NewEvent } from '../sessions/index.ts';
+import type { Driving, RunsContext } from './context.ts';
+import { type GroupEnd, writeResults } from './group.ts';
+import { moveRun, type RunEnd } from './run-store.ts';
+
+/** Writes down how the run stands now that it cannot go on by itself. */
+export async function stand(
+  context: RunsContext,
+  driving: Driving,
+  end: Exclude<GroupEnd, { end: 'ended' }>,
+): Promise<void> {
+  switch (end.end) {
+    case 'waiting':
+      return standWaiting(context, driving, end.unwritten);
+    case 'unknown':
+      return standFailed(context, driving, 'OUTCOME_UNKNOWN', unknownText(end.outcome.reason), end.unwritten);
+    case 'stopped': {
+      const finishedAt = context.calls.clock.nowMs();
+      return write(context, driving, { status: 'stopped', finishedAt }, end.unwritten);
+    }
+  }
+}
+
+const unknownText = (reason: string): string => `The outcome of a call is unknown: ${reason}`;
+
+/** A reply that was written down as waiting has moved the run already; one that is taken up again has not. */
+async function standWaiting(context: RunsContext, driving: Driving, unwritten: readonly NewEvent[]): Promise<void> {
+  try {
+    await write(context, driving, { status: 'waiting_confirmation' }, unwritten);
+  } catch (error) {
+    if (!(error instanceof HoldfastError && error.code === 'RUN_NOT_OWNED')) throw error;
+  }
+}
+
+export function standFailed(
+  context: RunsContext,
+  driving: Driving,
+  code: string,
+  message: string,
+  unwritten: readonly NewEvent[],
+): Promise<void> {
+  return write(context, driving, { status: 'failed', code, message }, unwritten);
+}
+
+async function write(
+  context: RunsContext,
+  driving: Driving,
+  to: RunEnd,
+  unwritten: readonly NewEvent[],
+): Promise<void> {
+  await context.calls.store.write('runs.stand', async (tx) => {
+    await writeResults(tx, context, driving, unwritten);
+    await moveRun(tx, driving.run, context.instanceId, to, context.calls.clock.nowMs());
+  });
+}

@@ -1,0 +1,78 @@
+import {
+  type CallStanding,
+  ledgerResultOf,
+  recordRecovered,
+  recoverCall,
+  rejudge,
+  resultEvent,
+  standNow,
+} from '../calls/index.ts';
+import type { Driving, RunsContext } from './context.ts';
+import { carryOutGroup, type GroupEnd, placeOf, writeResults } from './group.ts';
+import type { GroupWithCalls } from './history.ts';
+import { readGroups } from './known-groups.ts';
+import { termsOf } from './turn.ts';
+
+/** Takes up the newest reply of the run where it was left: nothing that has an outcome is touched. */
+export async function carryOnLastGroup(context: RunsContext, driving: Driving): Promise<GroupEnd> {
+  const groups = await readGroups(context, driving, []);
+  const own = groups.filter(({ group }) => group.turnId === driving.run.place.turnId && group.kind !== 'compaction');
+  const last = own.at(-1);
+  if (!last || last.group.kind !== 'native_tools') return { end: 'ended', unwritten: [] };
+  const standings: CallStanding[] = [];
+  for (const call of last.calls) standings.push(await standingOf(context, driving, last.group.groupId, call));
+  const unknown = standings.find((one) => one.state === 'ended' && one.outcome.state === 'unknown');
+  if (unknown?.state === 'ended' && unknown.outcome.state === 'unknown')
+    return { end: 'unknown', outcome: unknown.outcome, unwritten: [] };
+  return carryOutGroup(context, driving, last.group.groupId, standings);
+}
+
+async function standingOf(
+  context: RunsContext,
+  driving: Driving,
+  groupId: string,
+  call: GroupWithCalls['calls'][number],
+): Promise<CallStanding> {
+  const { callId, toolName } = call;
+  if (call.outcome && call.outcome.state !== 'unknown')
+    return { state: 'ended', callId, toolName, outcome: call.outcome };
+  if (call.statusRef !== null) return recoverStarted(context, driving, groupId, call, call.statusRef);
+  const place = placeOf(driving);
+  const terms = termsOf(driving);
+  const unstarted = await rejudge(context.calls, place, groupId, call, terms);
+  if ('state' in unstarted) return endNow(context, driving, groupId, call, unstarted);
+  const standing = await context.calls.store.write('runs.stand', (tx) =>
+    standNow(tx, context.calls, { place, groupId }, unstarted, terms),
+  );
+  return standing.state === 'ended' ? endNow(context, driving, groupId, call, standing) : standing;
+}
+
+/** Writes the refusal of a call that can no longer start, unless the ledger has it. */
+async function endNow(
+  context: RunsContext,
+  driving: Driving,
+  groupId: string,
+  call: GroupWithCalls['calls'][number],
+  standing: Extract<CallStanding, { state: 'ended' }>,
+): Promise<CallStanding> {
+  const event = resultEvent(ledgerResultOf(groupId, driving.run.runId, call), standing.outcome);
+  await context.calls.store.write('runs.refusal', (tx) => writeResults(tx, context, driving, [event]));
+  return standing;
+}
+
+async function recoverStarted(
+  context: RunsContext,
+  driving: Driving,
+  groupId: string,
+  call: GroupWithCalls['calls'][number],
+  statusRef: string,
+): Promise<CallStanding> {
+  const { principal } = driving.run;
+  const recovery = { filesystem: context.filesystem, signal: driving.signal, redeliver: true };
+  const { outcome, recorded } = await recoverCall(context.calls, principal, statusRef, recovery);
+  const isNews = !(outcome.state === 'unknown' && call.hasResult);
+  const of = ledgerResultOf(groupId, driving.run.runId, call);
+  if (!recorded && isNews) await recordRecovered(context.calls, principal, of, outcome);
+  if (isNews) driving.listener.onOutcome?.(call.callId, call.toolName, outcome);
+  return { state: 'ended', callId: call.callId, toolName: call.toolName, outcome };
+}

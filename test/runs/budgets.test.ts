@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgentOptions, FunctionReply, ModelFunction } from '../../src/index.ts';
+import { assert, check } from '../support/index.ts';
+import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
+
+const usage = { inputTokens: 60, outputTokens: 40 };
+const counted: ModelFunction = async (request) => {
+  const reply = (await callsThenDone([{}], [{}], [{}])(request)) as Exclude<FunctionReply, string> | string;
+  return typeof reply === 'string' ? { text: reply, usage } : { ...reply, usage };
+};
+const forgetful: ModelFunction = callsThenDone([{}], [{}], [{}]);
+
+const rows: readonly (readonly [what: string, turns: number, bounds: Partial<AgentOptions>, code: string])[] = [
+  ['turns', 2, { maxTurns: 2 }, 'RUN_TURNS_USED_UP'],
+  ['tokens', 2, { budgets: { maxTokens: 150 } }, 'RUN_BUDGET_USED_UP'],
+  ['tokens to the last one', 2, { budgets: { maxTokens: 200 } }, 'RUN_BUDGET_USED_UP'],
+  [
+    'cost',
+    3,
+    { budgets: { maxCostMicros: 12 }, costOf: ({ outputTokens }) => (outputTokens ?? 0) / 10 },
+    'RUN_BUDGET_USED_UP',
+  ],
+];
+for (const [what, turns, bounds, code] of rows)
+  check(
+    `a run ends as failed when its ${what} are used up, what was done stands, and adopting more lets it go on`,
+    async (t) => {
+      const { holdfast } = await openDesk(t);
+      const tools = [noteTool({ effect: 'read' })];
+      const run = await holdfast.agent({ name: 'a', model: counted, tools, ...bounds }).run('go');
+      assert.equal(run.status, 'failed');
+      const { state, turnsUsed } = await holdfast.runtime.runs.get(holdfast.runtime.principal, run.id);
+      assert.equal(state.status === 'failed' && state.code, code);
+      assert.equal(turnsUsed, turns);
+      assert.deepEqual(
+        run.view.calls.map((call) => call.outcome?.state),
+        Array.from({ length: turns }, () => 'done'),
+      );
+      await run.resume();
+      assert.equal(run.status, 'failed');
+    },
+  );
+
+check('a run whose provider counts no tokens is counted by its texts', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const agent = { model: forgetful, tools: [noteTool({ effect: 'read' })], budgets: { maxTokens: 5 } };
+  const run = await holdfast.agent(agent).run('a task of some length, so that it counts');
+  assert.equal(run.status, 'failed');
+  assert.equal(run.view.turnsUsed, 1);
+});
+
+check('wall time ends a run in the middle of a turn, and waiting counts', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const slow: ModelFunction = async ({ signal }) => {
+    await sleep(60_000, undefined, { signal }).catch(() => undefined);
+    return 'too late';
+  };
+  const run = await holdfast.agent({ model: slow, budgets: { maxWallMs: 40 } }).run('go');
+  const { state } = await holdfast.runtime.runs.get(holdfast.runtime.principal, run.id);
+  assert.equal(state.status === 'failed' && state.code, 'RUN_BUDGET_USED_UP');
+  const tools = [noteTool({ name: 'asks', needsApproval: true })];
+  const waits = { name: 'waits', model: callsThenDone([{ name: 'asks' }]), tools, budgets: { maxWallMs: 300 } };
+  const waiting = await holdfast.agent(waits).run('go');
+  assert.equal(waiting.status, 'waiting_confirmation');
+  await sleep(320);
+  await waiting.approve(waiting.pending[0]);
+  assert.equal(waiting.status, 'failed');
+  assert.equal(waiting.view.calls[0]?.outcome?.state, 'done');
+});
+
+check('adopting a larger budget lets a run go on that had used up its own', async (t) => {
+  const { holdfast, dataDir } = await openDesk(t);
+  const tools = [noteTool({ effect: 'read' })];
+  const run = await holdfast.agent({ model: counted, tools, maxTurns: 1 }).run('go');
+  await holdfast.close();
+  const { holdfast: next } = await openDesk(t, { dataDir });
+  const agent = next.agent({ model: counted, tools, maxTurns: 9 });
+  assert.equal((await agent.resume(run.id)).status, 'failed');
+  assert.equal((await agent.resume(run.id, { adopt: true })).status, 'completed');
+});
+
+check('a budget of cost without a price is refused', async (t) => {
+  const { holdfast } = await openDesk(t);
+  assert.throws(() => holdfast.agent({ model: forgetful, budgets: { maxCostMicros: 1 } }), { code: 'INVALID_VALUE' });
+  assert.throws(() => holdfast.agent({ model: forgetful, budgets: { maxTokens: 0 } }), { code: 'INVALID_VALUE' });
+});

@@ -1,0 +1,181 @@
+import type { AgentOptions, FunctionReply, ModelFunction } from '../../src/index.ts';
+import { assert, check } from '../support/index.ts';
+import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
+
+/** A lead that gives these tasks to `ask_helper` in one reply and then says what it was told. */
+function lead(...tasks: readonly string[]): ModelFunction {
+  return ({ messages }): FunctionReply => {
+    if (messages.some((message) => message.role === 'assistant'))
+      return { text: messages.flatMap((message) => (message.role === 'tool' ? [message.text] : [])).join(' | ') };
+    return { calls: tasks.map((task, i) => ({ callId: `ask-${i}`, toolName: 'ask_helper', arguments: { task } })) };
+  };
+}
+
+/** Gives one task to the agent of that name, and says what it was told. */
+const asking =
+  (name: string): ModelFunction =>
+  ({ messages }) =>
+    messages.at(-1)?.role === 'tool'
+      ? `up: ${messages.at(-1)?.text ?? ''}`
+      : { calls: [{ toolName: `ask_${name}`, arguments: { task: 'please' } }] };
+
+const helper = (given: Partial<AgentOptions> = {}): AgentOptions => ({
+  name: 'helper',
+  model: callsThenDone([{}]),
+  tools: [noteTool({ needsApproval: true })],
+  ...given,
+});
+
+check('a child run is a run of its own below its parent, and its calls pass the same gates', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const child = holdfast.agent(helper());
+  const run = await holdfast.agent({ name: 'lead', model: lead('a'), children: [child] }).run('go');
+  assert.equal(run.status, 'waiting_confirmation');
+  const { runs, principal } = holdfast.runtime;
+  const [, below] = await runs.tree(principal, run.id);
+  assert.equal(below?.parent?.runId, run.id);
+  assert.notEqual(below?.place.rootFrameId, run.view.sessionId);
+  assert.equal(run.pending[0]?.document['run_id'], below?.runId);
+  await run.approve(run.pending[0]);
+  assert.equal(run.status, 'completed');
+  assert.match(run.text, /told: \{\\"ok\\":true\}/);
+  assert.equal((await runs.tree(principal, run.id)).length, 2);
+});
+
+check('a rejection below is told to the child, and nothing of it runs', async (t) => {
+  const { holdfast } = await openDesk(t);
+  let ran = 0;
+  const child = holdfast.agent(helper({ tools: [noteTool({ needsApproval: true, execute: () => (ran += 1) })] }));
+  const run = await holdfast.agent({ name: 'lead', model: lead('a'), children: [child] }).run('go');
+  await run.reject(run.pending[0], 'not today');
+  assert.equal(run.status, 'completed');
+  assert.match(run.text, /not today/);
+  assert.equal(ran, 0);
+});
+
+check('children of one reply run side by side where the agent allows it, else one after the other', async (t) => {
+  for (const childMode of ['parallel', 'sequential'] as const) {
+    const { holdfast } = await openDesk(t);
+    let now = 0;
+    let most = 0;
+    const model: ModelFunction = async () => {
+      most = Math.max(most, (now += 1));
+      await new Promise((resolve) => void setTimeout(resolve, 100));
+      now -= 1;
+      return 'done';
+    };
+    const child = holdfast.agent(helper({ model }));
+    const agent = { name: 'lead', model: lead('a', 'b', 'c'), children: [child], childMode, maxParallelChildren: 2 };
+    const run = await holdfast.agent(agent).run('go');
+    assert.equal(run.status, 'completed');
+    assert.equal(most, childMode === 'parallel' ? 2 : 1);
+  }
+});
+
+check('three levels: a grandchild waits, its approval comes at the top, and every run ends', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const bottom = holdfast.agent({ ...helper(), name: 'bottom' });
+  const middle = holdfast.agent({ name: 'middle', model: asking('bottom'), children: [bottom] });
+  const run = await holdfast.agent({ name: 'top', model: asking('middle'), children: [middle] }).run('go');
+  assert.equal(run.pending.length, 1);
+  await run.approve(run.pending[0]);
+  assert.equal(run.status, 'completed');
+  const { runs, principal } = holdfast.runtime;
+  const all = await runs.tree(principal, run.id);
+  assert.deepEqual(
+    all.map((one) => one.state.status),
+    ['completed', 'completed', 'completed'],
+  );
+});
+
+check('a child with an unknown outcome leaves the call above unknown, and nothing behind it starts', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const tool = noteTool({
+    execute: () => {
+      throw new Error('gone');
+    },
+  });
+  const child = holdfast.agent(helper({ tools: [tool] }));
+  const run = await holdfast.agent({ name: 'lead', model: lead('a', 'b'), children: [child] }).run('go');
+  assert.equal(run.status, 'failed');
+  assert.equal(run.view.outcome, 'unknown');
+  assert.deepEqual(
+    run.view.calls.map((call) => call.outcome?.state ?? null),
+    ['unknown', null],
+  );
+  await run.resume();
+  assert.equal(run.status, 'failed');
+  assert.equal((await holdfast.runtime.runs.tree(holdfast.runtime.principal, run.id)).length, 2);
+});
+
+check('a child that fails for good is told to the parent, which goes on', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const child = holdfast.agent(helper({ model: callsThenDone([{}], [{}]), tools: [noteTool()], maxTurns: 1 }));
+  const run = await holdfast.agent({ name: 'lead', model: lead('a'), children: [child] }).run('go');
+  assert.equal(run.status, 'completed');
+  assert.match(run.text, /NOT DONE \(RUN_CHILD_ENDED\): .*What it did before stands/);
+});
+
+check('a stop at the top stops every run below, where it waits and while it runs', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const { runs, principal, approvals } = holdfast.runtime;
+  const child = holdfast.agent(helper());
+  const run = await holdfast.agent({ name: 'lead', model: lead('a'), children: [child] }).run('go');
+  await run.stop();
+  const states = async (id: string) => (await runs.tree(principal, id)).map((one) => one.state.status);
+  assert.deepEqual(await states(run.id), ['stopped', 'stopped']);
+  assert.equal((await approvals.pending(principal)).items.length, 0);
+  const started = Promise.withResolvers<void>();
+  const slow: ModelFunction = ({ signal }) =>
+    new Promise((resolve) => {
+      started.resolve();
+      signal.addEventListener('abort', () => resolve('late'), { once: true });
+    });
+  const busy = holdfast.agent({ name: 'busy', model: slow });
+  const going = holdfast.agent({ name: 'boss', model: asking('busy'), children: [busy] }).run('go');
+  await started.promise;
+  const boss = (await runs.list(principal, { limit: 2 })).items.find((one) => one.agent === 'boss');
+  await runs.stop(principal, boss?.runId ?? '');
+  assert.equal((await going).status, 'stopped');
+  assert.deepEqual(await states(boss?.runId ?? ''), ['stopped', 'stopped']);
+});
+
+check('the spending of children counts against the budget above', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const usage = { inputTokens: 50, outputTokens: 50 };
+  const child = holdfast.agent(helper({ model: () => ({ text: 'hm', usage }) }));
+  const model: ModelFunction = async (request) => ({ ...((await lead('a')(request)) as object), usage });
+  const run = await holdfast.agent({ name: 'lead', model, children: [child], budgets: { maxTokens: 200 } }).run('go');
+  const { state } = await holdfast.runtime.runs.get(holdfast.runtime.principal, run.id);
+  assert.equal(state.status === 'failed' && state.code, 'RUN_BUDGET_USED_UP');
+  const own = { name: 'tight', model, children: [child], budgets: { maxTokens: 100 } };
+  const tight = await holdfast.agent(own).run('go');
+  const [, below] = await holdfast.runtime.runs.tree(holdfast.runtime.principal, tight.id);
+  assert.match(below?.state.status === 'failed' ? below.state.message : '', /A run above this one has used/);
+});
+
+check('agents that ask each other come to an end', async (t) => {
+  const { holdfast } = await openDesk(t);
+  let agent = holdfast.agent({ name: 'n0', model: () => 'bottom' });
+  for (let i = 1; i <= 10; i += 1)
+    agent = holdfast.agent({ name: `n${i}`, model: asking(agent.name), children: [agent] });
+  const deep = await agent.run('go');
+  assert.equal(deep.status, 'completed');
+  assert.match(deep.text, /runDepth/);
+  assert.equal((await holdfast.runtime.runs.tree(holdfast.runtime.principal, deep.id)).length, 9);
+});
+
+check('a child that was carried on by itself wakes the parent that waits for it', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const child = holdfast.agent(helper());
+  const run = await holdfast.agent({ name: 'lead', model: lead('a'), children: [child] }).run('go');
+  const { runs, principal, approvals } = holdfast.runtime;
+  const [request] = run.pending;
+  assert.ok(request);
+  await approvals.decide(principal, [{ requestId: request.requestId, digest: request.digest, decision: 'approve' }]);
+  const [, below] = await runs.tree(principal, run.id);
+  await (await runs.resume(principal, below?.runId ?? '')).ended;
+  await runs.running(run.id);
+  await run.refresh();
+  assert.equal(run.status, 'completed');
+});
