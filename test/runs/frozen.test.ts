@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type AgentOptions, Holdfast } from '../../src/index.ts';
+import { type AgentOptions, functionModel, Holdfast } from '../../src/index.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 import { callsThenDone, noteTool } from '../calls/desk.ts';
 
@@ -81,7 +81,7 @@ check('other tools, instructions and bounds are told and do not reach a run that
 
 check('another model is refused until the run adopts the agent as it is now', async (t) => {
   const { holdfast, runId } = await leftWaiting(t, plain());
-  const model = { id: 'other:1', turn: (await import('../../src/index.ts')).functionModel(callsThenDone([{}])).turn };
+  const model = functionModel(callsThenDone([{}]), 'other:1');
   const agent = holdfast.agent({ ...plain(), model });
   await assert.rejects(agent.resume(runId), { code: 'RUN_CONFIG_CHANGED' });
   const run = await agent.resume(runId, { adopt: true });
