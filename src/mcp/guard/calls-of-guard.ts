@@ -25,7 +25,6 @@ import { guardPolicies, GuardNames } from './guard-policy.ts';
 import { guardTool } from './guard-tool.ts';
 import type { Deliveries, GuardedCall } from './guarded-call.ts';
 import { awaitDecision, decideHeld, elicitedDecision, type HeldCall, HeldCalls } from './held-calls.ts';
-import type { HostQuestions } from './host-questions.ts';
 import { LaterWrites } from './later-writes.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { judgeCall } from './policy-decision.ts';
@@ -37,7 +36,6 @@ export interface CallsOfGuardOptions {
   readonly place: CallPlace;
   readonly sealed: SealedPolicy;
   readonly deliveries: Deliveries;
-  readonly questions: HostQuestions;
   readonly tell: (line: string) => void;
   readonly waitMs: number;
 }
@@ -193,11 +191,11 @@ export class CallsOfGuard {
   }
 
   async #ask(call: GuardedCall, held: HeldCall, signal: AbortSignal): Promise<void> {
-    const { approvals, place, questions } = this.#options;
+    const { approvals, place } = this.#options;
     const { action } = await approvals.show(place.principal, held.requestId).then((shown) => ({ action: shown }));
     const what = displayText(canonicalJson(call.message.arguments)).slice(0, 2000);
     const message = `Let ${displayText(call.message.name)} run with these arguments? ${what} (request ${action.requestId})`;
-    const decision = elicitedDecision(await questions.ask(message, signal));
+    const decision = elicitedDecision(await call.channel.ask(message, signal));
     if (decision !== null && !signal.aborted) await decideHeld(approvals, place, held, decision);
   }
 

@@ -2,9 +2,9 @@ import type { JsonValue } from '../../core/index.ts';
 import { NotDone, type ToolCallContext } from '../../tools/index.ts';
 import { Continuations } from '../wire/continuations.ts';
 import type { CallAnswer, ToolCallMessage } from '../wire/message.ts';
+import type { Answered, CallChannel } from './call-channel.ts';
 import { keptOutput } from './guard-tool.ts';
 import type { PolicyTool } from './policy-model.ts';
-import type { Answered, ServerExchanges } from './server-exchanges.ts';
 
 /** One call of the host's on its way to the server and back. */
 export interface GuardedCall {
@@ -12,6 +12,8 @@ export interface GuardedCall {
   message: ToolCallMessage;
   /** What is passed on: the host's own line, or one with an approver's arguments. */
   line: Uint8Array;
+  /** How it travels: the newest one of a call that takes several rounds. */
+  channel: CallChannel;
   readonly described: PolicyTool;
   /** Aborted when the host cancels it. */
   readonly cancel: AbortController;
@@ -24,66 +26,52 @@ export interface GuardedCall {
   /** Whether the host has its answer already. */
   told: boolean;
   /** Brings the next round of a call that was answered `input_required`. */
-  nextRound: ((round: { message: ToolCallMessage; line: Uint8Array }) => void) | null;
+  nextRound: ((round: Round) => void) | null;
 }
 
-/** How lines travel. */
-export interface Wires {
-  toServer(line: Uint8Array): void;
-  toHost(line: Uint8Array): void;
-}
+/** One message of a call on its way. */
+export type Round = Pick<GuardedCall, 'message' | 'line' | 'channel'>;
 
 /** Passes calls on to the server and judges its answers: the `execute` of every guarded tool. */
 export class Deliveries {
-  readonly #exchanges: ServerExchanges;
-  readonly #wires: Wires;
   readonly continuations = new Continuations<GuardedCall>();
-
-  constructor(exchanges: ServerExchanges, wires: Wires) {
-    this.#exchanges = exchanges;
-    this.#wires = wires;
-  }
 
   /**
    * Passes a call on and settles with what the ledger keeps of its success. Throws `NotDone` where nothing was passed
    * on, or where the policy promises that an error means so; anything else that it throws leaves the outcome open.
    */
   async deliver(call: GuardedCall, context: ToolCallContext): Promise<JsonValue> {
-    if (!this.#exchanges.alive) throw new NotDone('The server is not running; nothing was passed on.');
+    if (!call.channel.alive) throw new NotDone('The server is not running; nothing was passed on.');
     const stopped = untilAborted(context.signal);
     try {
       for (;;) {
-        const round = await Promise.race([this.#round(call), stopped.promise]);
+        call.sent = true;
+        const round = await Promise.race([call.channel.pass(call), stopped.promise]);
         if (round.answer.kind === 'input_required') await this.#nextRound(call, round, stopped.promise);
         else return this.#conclude(call, round);
       }
     } finally {
       stopped.forget();
-      this.#exchanges.forget(call.message.id);
+      call.channel.forget(call);
       call.nextRound = null;
     }
-  }
-
-  #round(call: GuardedCall): Promise<Answered> {
-    const answered = this.#exchanges.open(call.message.id);
-    call.sent = true;
-    this.#wires.toServer(call.line);
-    return answered;
   }
 
   /** The host is asked for more; the operation stays as open as it is until it brings it. */
   async #nextRound(call: GuardedCall, { answer, line }: Answered, stopped: Promise<never>): Promise<void> {
     if (answer.kind !== 'input_required' || line === null) return;
     this.continuations.remember(call.message, answer, call);
-    const next = new Promise<{ message: ToolCallMessage; line: Uint8Array }>((resolve) => {
+    const next = new Promise<Round>((resolve) => {
       call.nextRound = resolve;
     });
-    this.#wires.toHost(line);
+    call.channel.giveAnswer(line);
+    call.channel.close();
     call.told = true;
     const round = await Promise.race([next, stopped]);
     call.told = false;
     call.message = round.message;
     call.line = round.line;
+    call.channel = round.channel;
   }
 
   #conclude(call: GuardedCall, { answer, line }: Answered): JsonValue {
@@ -99,7 +87,7 @@ export class Deliveries {
         throw this.#failure(call, answer.text === '' ? 'The server answered with an error.' : answer.text);
       case 'task':
         // The line says that the work began, not that it ended: the host may have it.
-        if (line) this.#wires.toHost(line);
+        if (line) call.channel.giveAnswer(line);
         call.told = true;
         throw new Error('The server goes on with it in the background.');
       case 'gone':

@@ -3,7 +3,8 @@ import type { Readable, Writable } from 'node:stream';
 import { fail, LIMITS } from '../../core/index.ts';
 import { endChild, watchChild } from '../child-groups.ts';
 import { type Framed, LineFramer } from '../wire/line-framer.ts';
-import { Guard, type GuardOptions } from './guard.ts';
+import type { GuardOptions } from './call-desk.ts';
+import { Guard } from './guard.ts';
 
 /** The host's side: what it writes comes in, what it is to read goes out. */
 export interface HostStreams {
@@ -32,7 +33,7 @@ export interface StdioGuard {
 export async function guardStdio(
   server: GuardedServer,
   host: HostStreams,
-  options: Omit<GuardOptions, 'wires' | 'tell'>,
+  options: Omit<GuardOptions, 'tell'>,
 ): Promise<StdioGuard> {
   const child = await start(server);
   const tell = (line: string): void => void host.errors.write(`holdfast: ${line}\n`);

@@ -1,0 +1,27 @@
+import type { JsonObject } from '../../core/index.ts';
+import type { CallAnswer } from '../wire/message.ts';
+import type { GuardedCall } from './guarded-call.ts';
+
+/** An answer with the very bytes that brought it; `gone` when the server ended before it answered. */
+export interface Answered {
+  readonly answer: CallAnswer | { readonly kind: 'gone' };
+  readonly line: Uint8Array | null;
+}
+
+/** How one call travels to its server, and how its host is told of it. Over standard input and output all share one. */
+export interface CallChannel {
+  /** Whether anything can still be passed on. */
+  readonly alive: boolean;
+  /** Passes the newest line of the call on, and settles with what answers it. Throws `NotDone` where nothing left. */
+  pass(call: GuardedCall): Promise<Answered>;
+  /** Nobody waits for its answer any more: a late one is dropped. */
+  forget(call: GuardedCall): void;
+  /** Gives the host what the server said, byte for byte. */
+  giveAnswer(bytes: Uint8Array): void;
+  /** Gives the host a message of the guard's own, as one line. */
+  give(line: Uint8Array): void;
+  /** Asks the host's user; null where it cannot be asked, or the wait is given up. */
+  ask(message: string, signal: AbortSignal): Promise<JsonObject | null>;
+  /** The call has ended, and whatever there was to tell of it is told. */
+  close(): void;
+}

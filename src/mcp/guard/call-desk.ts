@@ -1,0 +1,154 @@
+import type { Approvals } from '../../approvals/index.ts';
+import type { CallOutcome, CallPlace, CallsContext } from '../../calls/index.ts';
+import { outcomeDocument, outcomeForModel } from '../../calls/index.ts';
+import { displayText, type JsonObject, LIMITS } from '../../core/index.ts';
+import type { Filesystem } from '../../effects/index.ts';
+import { doneLine, errorLine, outcomeLine } from '../wire/write-line.ts';
+import { CallsOfGuard } from './calls-of-guard.ts';
+import { Deliveries, type GuardedCall, type Round } from './guarded-call.ts';
+import type { SealedPolicy } from './policy-conditions.ts';
+import { describedTool } from './policy-decision.ts';
+
+export interface GuardOptions {
+  readonly calls: CallsContext;
+  readonly approvals: Approvals;
+  readonly filesystem: Filesystem;
+  readonly place: CallPlace;
+  readonly sealed: SealedPolicy;
+  /** One line for the person at the guard's standard error. */
+  readonly tell: (line: string) => void;
+  /** How long a held call keeps its host waiting before it is told to come back. Milliseconds. */
+  readonly waitMs: number;
+}
+
+/** Where the calls of hosts are taken, however they travel: each is carried out, and its host told what is known. */
+export class CallDesk {
+  readonly #options: GuardOptions;
+  readonly #deliveries = new Deliveries();
+  readonly #calls: CallsOfGuard;
+  readonly #inFlight = new Map<string, GuardedCall>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: GuardOptions) {
+    this.#options = options;
+    this.#calls = new CallsOfGuard({ ...options, deliveries: this.#deliveries });
+  }
+
+  /** Takes a call under a key that no other request of its host has. */
+  take(key: string, round: Round): void {
+    const { message, line, channel } = round;
+    const continued = this.#deliveries.continuations.take(message);
+    if (continued?.nextRound) {
+      this.#inFlight.set(key, continued);
+      return continued.nextRound(round);
+    }
+    if (this.#inFlight.has(key)) return refuse(round, 'Another request with this id waits for its answer.');
+    if (this.#inFlight.size >= LIMITS.guardCallsInFlight) return refuse(round, 'Too many calls at once.');
+    const described = describedTool(this.#options.sealed.policy, message.name);
+    const call: GuardedCall = {
+      message,
+      line,
+      channel,
+      described,
+      cancel: new AbortController(),
+      sent: false,
+      answerLine: null,
+      said: null,
+      told: false,
+      nextRound: null,
+    };
+    this.#inFlight.set(key, call);
+    const done = this.#carryOut(call);
+    this.#running.add(done);
+    void done.finally(() => this.#running.delete(done));
+  }
+
+  /** Cancels a call, which is told of no more; answers whether the server has to hear of it too. */
+  cancel(key: string): boolean {
+    const call = this.#inFlight.get(key);
+    if (!call) return true;
+    call.told = true;
+    call.cancel.abort();
+    return call.sent;
+  }
+
+  /** The host of one call has gone: it is not started any more; `over`: what it started is waited for no more. */
+  abandon(key: string, over: boolean): void {
+    const call = this.#inFlight.get(key);
+    if (call && (over || !call.sent)) call.cancel.abort();
+  }
+
+  /**
+   * The hosts have gone: nothing more is started. What is under way is waited for a little, so that its outcome can be
+   * written down; after that it is unknown.
+   */
+  async hostsEnded(): Promise<void> {
+    for (const call of this.#inFlight.values()) if (!call.sent) call.cancel.abort();
+    const giveUp = setTimeout(() => {
+      for (const call of this.#inFlight.values()) call.cancel.abort();
+    }, LIMITS.guardGraceMs);
+    await this.settled();
+    clearTimeout(giveUp);
+  }
+
+  /** Settles when every call is told and written down. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
+    await this.#calls.written();
+  }
+
+  async #carryOut(call: GuardedCall): Promise<void> {
+    try {
+      const outcome = await this.#calls.carryOut(call);
+      if (outcome) this.#tell(call, outcome);
+    } catch (error) {
+      // The store failed: nothing is known to have been written, so nothing is told as done.
+      const text = error instanceof Error ? error.message : 'its ledger failed';
+      this.#options.tell(`a call of ${displayText(call.message.name)} could not be carried out: ${text}`);
+      const code = call.sent ? 'OUTCOME_NOT_DURABLE' : 'STORE_BUSY';
+      const lost = call.sent
+        ? ({ state: 'unknown', code, reason: text, statusRef: null, resolve: 'holdfast doctor' } as const)
+        : ({ state: 'not_started', code, reason: text, resolve: 'holdfast doctor' } as const);
+      this.#tell(call, lost);
+    } finally {
+      for (const [key, one] of this.#inFlight) if (one === call) this.#inFlight.delete(key);
+      call.channel.close();
+    }
+  }
+
+  #tell(call: GuardedCall, outcome: CallOutcome): void {
+    if (call.told) return;
+    call.told = true;
+    if (outcome.state === 'done' && !outcome.verified && call.described.postconditions.length > 0)
+      this.#options.tell(
+        `${displayText(call.message.name)} was reported as done, and what it should leave was not seen`,
+      );
+    answer(call, outcome);
+  }
+}
+
+function refuse({ message, channel }: Round, text: string): void {
+  channel.give(errorLine(message.id, 'MCP_MESSAGE_UNREADABLE', text));
+  channel.close();
+}
+
+/** The server's own bytes wherever they are the whole truth; else the guard's words. */
+function answer(call: GuardedCall, outcome: CallOutcome): void {
+  const { channel, answerLine, message } = call;
+  const { output: _output, ...document } = outcomeDocument(outcome) as JsonObject;
+  const text = outcomeForModel(outcome);
+  const said = call.said ?? undefined;
+  switch (outcome.state) {
+    case 'done':
+      if (answerLine) return channel.giveAnswer(answerLine);
+      return channel.give(doneLine(message, text, document));
+    case 'not_done':
+    case 'failed':
+      if (answerLine) return channel.giveAnswer(answerLine);
+      return channel.give(outcomeLine(message, { document, text, said }));
+    case 'unknown':
+      return channel.give(outcomeLine(message, { document, text, said }));
+    case 'not_started':
+      return channel.give(outcomeLine(message, { document, text }));
+  }
+}
