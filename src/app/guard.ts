@@ -1,22 +1,49 @@
 import { type Clock, type FaultPoints, guardClock, systemClock } from '../core/index.ts';
 import { openFilesystem } from '../effects/index.ts';
-import { type GuardedServer, guardStdio, type HostStreams, readPolicy, sealPolicy } from '../mcp/index.ts';
+import {
+  type GuardedServer,
+  guardHttp,
+  type GuardOptions,
+  guardStdio,
+  type HostStreams,
+  readPolicy,
+  sealPolicy,
+} from '../mcp/index.ts';
 import { closeModellessRun, openModellessRun } from '../runs/index.ts';
 import type { StoreObserver } from '../store/index.ts';
 import { openRuntime } from './runtime.ts';
 
-export interface GuardSettings {
+export interface GuardBasics {
   readonly dataDir: string;
   /** The text of the policy file. Throws `POLICY_INVALID` before anything is started. */
   readonly policy: string | Uint8Array;
-  readonly server: GuardedServer;
-  readonly host: HostStreams;
   /** How long a held call keeps its host waiting before it is told to come back. Milliseconds, default 45,000. */
   readonly waitMs?: number;
   readonly clock?: Clock;
   readonly observer?: StoreObserver;
   /** Named fault points, for test harnesses. */
   readonly faults?: FaultPoints;
+}
+
+export interface GuardSettings extends GuardBasics {
+  readonly server: GuardedServer;
+  readonly host: HostStreams;
+}
+
+export interface HttpGuardSettings extends GuardBasics {
+  /** Where the server is. */
+  readonly url: string;
+  /** Where hosts find the guard, on this machine's own address; 0 takes a free port. */
+  readonly port: number;
+  /** One line for the person who looks after the guard. */
+  readonly tell: (line: string) => void;
+}
+
+export interface RunningHttpGuard {
+  /** Where hosts find the guarded server. */
+  readonly url: string;
+  /** Ends it: what is under way is waited for a little, and is unknown after that. */
+  close(): Promise<void>;
 }
 
 const WAIT_MS = 45_000;
@@ -26,7 +53,45 @@ const WAIT_MS = 45_000;
  * signal ended it. Its calls stand in a session of their own, kind `guard`, under a run without a model.
  */
 export async function runGuard(settings: GuardSettings): Promise<number | null> {
-  const { dataDir, server, host, observer, faults } = settings;
+  const { options, close, abandon } = await openGuard(settings);
+  try {
+    const guard = await guardStdio(settings.server, settings.host, options);
+    const code = await guard.ended;
+    await close();
+    return code;
+  } catch (error) {
+    await abandon();
+    throw error;
+  }
+}
+
+/** The same in front of a server that speaks streamable HTTP, for any number of hosts on this machine. */
+export async function runHttpGuard(settings: HttpGuardSettings): Promise<RunningHttpGuard> {
+  const { url, port, tell } = settings;
+  const { options, close, abandon } = await openGuard(settings);
+  try {
+    const listener = await guardHttp({ url, port }, { ...options, tell });
+    const end = async (): Promise<void> => {
+      await listener.close();
+      await close();
+    };
+    return { url: listener.url, close: end };
+  } catch (error) {
+    await abandon();
+    throw error;
+  }
+}
+
+interface OpenGuard {
+  readonly options: Omit<GuardOptions, 'tell'>;
+  /** Its run has ended in order. */
+  readonly close: () => Promise<void>;
+  /** It could not be started, or broke: its run is left as it stands. */
+  readonly abandon: () => Promise<void>;
+}
+
+async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
+  const { dataDir, observer, faults } = settings;
   const policy = readPolicy(settings.policy);
   const filesystem = openFilesystem({ dataDir });
   const sealed = sealPolicy(policy, filesystem);
@@ -40,11 +105,20 @@ export async function runGuard(settings: GuardSettings): Promise<number | null> 
     const run = { name: `guard:${policy.server}`, projectId, ownerInstanceId, context };
     const place = await openModellessRun(calls, principal, run);
     const waitMs = settings.waitMs ?? WAIT_MS;
-    const guard = await guardStdio(server, host, { calls, approvals, filesystem, place, sealed, waitMs });
-    const code = await guard.ended;
-    await closeModellessRun(calls, place, ownerInstanceId);
-    return code;
-  } finally {
+    const close = async (): Promise<void> => {
+      try {
+        await closeModellessRun(calls, place, ownerInstanceId);
+      } finally {
+        await runtime.close();
+      }
+    };
+    return {
+      options: { calls, approvals, filesystem, place, sealed, waitMs },
+      close,
+      abandon: () => runtime.close(),
+    };
+  } catch (error) {
     await runtime.close();
+    throw error;
   }
 }

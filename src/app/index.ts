@@ -12,7 +12,13 @@ export { DATA_FILES, type DataFolder, type PrepareOptions, prepareDataFolder } f
 export { type ExamineOptions, examine, type HealthCheck, type HealthReport } from './doctor/index.ts';
 export { type OpenedStore, type OpenHoldfastStoreOptions, openHoldfastStore } from './open-store.ts';
 export { AgentHandle, Run, type RunOptions } from './agent.ts';
-export { type GuardSettings, runGuard } from './guard.ts';
+export {
+  type GuardSettings,
+  type HttpGuardSettings,
+  type RunningHttpGuard,
+  runGuard,
+  runHttpGuard,
+} from './guard.ts';
 export { type AgentOptions, Holdfast, type HoldfastOptions } from './holdfast.ts';
 export { pause, pausedBecause, unpause } from './pause.ts';
 export { type CallView, runDocument, type RunView, viewOfRun } from './run-view.ts';

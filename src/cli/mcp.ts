@@ -6,10 +6,13 @@ import { readSmallFile, writeNewFile } from './small-files.ts';
 interface GuardCommandOptions {
   readonly policy: string;
   readonly wait?: string;
+  readonly url?: string;
+  readonly listen?: string;
   readonly dataDir?: string;
 }
 
 interface InitOptions {
+  readonly url?: string;
   readonly name: string;
   readonly out: string;
   readonly preset?: string;
@@ -22,15 +25,18 @@ const POLICY_FILE = 'holdfast.policy.json';
 export function define(command: Command, context: CommandContext): void {
   command
     .command('guard', { isDefault: true })
-    .description('Start a server and stand between it and the host on standard input and output')
-    .argument('<command...>', 'The server’s command and its arguments, after --')
+    .description('Stand in front of a server: one that is started here, or one behind an address')
+    .argument('[command...]', 'The server’s command and its arguments, after --')
+    .option('--url <url>', 'Instead of a command: where a server speaks streamable HTTP')
+    .option('--listen <port>', 'With --url: the port of this machine on which hosts find the guard')
     .option('--policy <file>', 'What may pass, what waits, what is refused', POLICY_FILE)
     .option('--wait <seconds>', 'How long a held call keeps its host waiting', '45')
     .action((words: string[], options: GuardCommandOptions) => context.run(() => guard(context, words, options)));
   command
     .command('init')
     .description('Ask a server for its tools and write a policy to begin with')
-    .argument('<command...>', 'The server’s command and its arguments, after --')
+    .argument('[command...]', 'The server’s command and its arguments, after --')
+    .option('--url <url>', 'Instead of a command: where a server speaks streamable HTTP')
     .option('--name <name>', 'The server’s name in claims and messages', 'server')
     .option('--preset <name>', 'Known tools of a published server: filesystem, memory')
     .option('--root <folder>', 'With the preset filesystem: the folder that the server works in')
@@ -45,19 +51,58 @@ async function guard(
 ): Promise<ExitCode> {
   const { terminal } = context;
   const { readConfiguration, runGuard } = await import('../app/index.ts');
-  const { fail } = await import('../core/index.ts');
-  const seconds = Number(options.wait);
-  if (!Number.isInteger(seconds) || seconds < 0 || seconds > 3600)
-    throw fail('INVALID_VALUE', '--wait must be a whole number of seconds up to 3600.');
-  const policy = readSmallFile('the policy file', options.policy);
-  const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir });
-  const [name = '', ...args] = words;
+  const server = await serverOf(words, options.url);
+  const settings = {
+    dataDir: readConfiguration({ env: terminal.env, dataDir: options.dataDir }).dataDir,
+    waitMs: (await wholeNumber('--wait', options.wait, 3600)) * 1000,
+    policy: readSmallFile('the policy file', options.policy),
+  };
+  if ('url' in server) return listen(settings, server.url, await wholeNumber('--listen', options.listen, 65_535));
   // A signal ends the process in the ordinary way, so that the server does not outlive it.
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+  for (const signal of SIGNALS) process.once(signal, () => process.exit(1));
   const { stdin: input, stdout: output, stderr: errors } = process;
-  const host = { input, output, errors };
-  const code = await runGuard({ dataDir, policy, server: { command: name, args }, host, waitMs: seconds * 1000 });
+  const code = await runGuard({ ...settings, server, host: { input, output, errors } });
   return code === 0 ? 0 : 1;
+}
+
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** Serves hosts over HTTP until a signal comes. */
+async function listen(
+  settings: { readonly dataDir: string; readonly waitMs: number; readonly policy: string },
+  url: string,
+  port: number,
+): Promise<ExitCode> {
+  const { runHttpGuard } = await import('../app/index.ts');
+  const tell = (line: string): void => void process.stderr.write(`holdfast: ${line}\n`);
+  const signalled = new Promise<void>((resolve) => {
+    for (const signal of SIGNALS) process.once(signal, () => resolve());
+  });
+  const running = await runHttpGuard({ ...settings, url, port, tell });
+  tell(`listening on ${running.url}`);
+  await signalled;
+  await running.close();
+  return 0;
+}
+
+async function serverOf(
+  words: readonly string[],
+  url: string | undefined,
+): Promise<{ readonly command: string; readonly args: readonly string[] } | { readonly url: string }> {
+  const { fail } = await import('../core/index.ts');
+  const [command, ...args] = words;
+  if (url !== undefined && command === undefined) return { url };
+  if (command === undefined || url !== undefined)
+    throw fail('INVALID_VALUE', 'Give the server’s command after --, or its address with --url.');
+  return { command, args };
+}
+
+async function wholeNumber(option: string, text: string | undefined, most: number): Promise<number> {
+  const { fail } = await import('../core/index.ts');
+  const number = Number(text);
+  if (text === undefined || !/^\d{1,6}$/.test(text) || number > most)
+    throw fail('INVALID_VALUE', `${option} must be a whole number up to ${most}.`);
+  return number;
 }
 
 async function init(
@@ -70,11 +115,11 @@ async function init(
   const { name, preset, root, out } = options;
   if (preset !== undefined && !Object.hasOwn(POLICY_PRESETS, preset))
     throw fail('INVALID_VALUE', `There are presets for ${Object.keys(POLICY_PRESETS).join(' and ')}.`);
-  const [command = '', ...args] = words;
+  const server = await serverOf(words, options.url);
   const env = Object.fromEntries(
     Object.entries(terminal.env).filter((one): one is [string, string] => one[1] !== undefined),
   );
-  const connection = await connectMcp({ name, server: { command, args, env } });
+  const connection = await connectMcp({ name, server: 'url' in server ? server : { ...server, env } });
   try {
     const listed = (await connection.listTools()).map((tool) => ({
       name: tool.name,
@@ -93,7 +138,9 @@ async function init(
       document: { policy: out, tools: listed.length },
       lines: () => [
         `Wrote ${out} for ${listed.length} tools. Read it: what it does not allow waits for a person.`,
-        `Then let the host start: holdfast mcp --policy ${out} -- ${words.join(' ')}`,
+        'url' in server
+          ? `Then start: holdfast mcp --policy ${out} --url ${server.url} --listen PORT`
+          : `Then let the host start: holdfast mcp --policy ${out} -- ${words.join(' ')}`,
       ],
     });
     return 0;

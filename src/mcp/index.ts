@@ -28,3 +28,5 @@ export type {
 export { POLICY_PRESETS, startingPolicy, type ToolHints } from './guard/policy-start.ts';
 export { guardedToolOf, settledGuardTool } from './guard/guard-tool.ts';
 export { type GuardedServer, guardStdio, type HostStreams, type StdioGuard } from './guard/stdio-guard.ts';
+export { guardHttp, type HttpGuardListener } from './guard-http/listen.ts';
+export type { GuardOptions } from './guard/call-desk.ts';

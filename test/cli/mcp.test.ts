@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { assert, check, holdfast, temporaryFolder } from '../support/index.ts';
 
@@ -62,4 +65,45 @@ check('a guard without a policy, or in front of nothing, does not start', async 
   const ended = await holdfast(['mcp', '--', process.execPath, '-e', 'process.exit(3)'], { cwd: home });
   assert.equal(ended.exit, 1);
   assert.equal(ended.stdout, '');
+});
+
+check('the guard in front of an address listens on this machine until it is told to end', async (t) => {
+  const home = await temporaryFolder(t);
+  const server = createServer((_request, response) => void response.end('{"jsonrpc":"2.0","id":1,"result":{}}'));
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  writeFileSync(join(home, 'holdfast.policy.json'), '{"version":1,"name":"p","revision":"1","server":"s"}');
+  const command = join(import.meta.dirname, '..', '..', 'bin', 'holdfast.js');
+  const child = spawn(process.execPath, [command, 'mcp', '--url', url, '--listen', '0'], { cwd: home });
+  const ended = new Promise<number | null>((done) => child.once('exit', done));
+  t.after(() => {
+    child.kill('SIGKILL');
+    server.close();
+  });
+  let said = '';
+  const address = await new Promise<string>((ready) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      const found = /listening on (\S+)\n/.exec(said)?.[1];
+      if (found !== undefined) ready(found);
+    });
+  });
+  const answer = await fetch(address, { method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' });
+  assert.equal(await answer.text(), '{"jsonrpc":"2.0","id":1,"result":{}}');
+  child.kill('SIGTERM');
+  assert.equal(await ended, 0);
+  const taken = (server.address() as AddressInfo).port;
+  const port = await holdfast(['mcp', '--url', url, '--listen', String(taken)], { cwd: home });
+  assert.match(port.stderr, /MCP_CONNECT_FAILED/);
+  for (const wrong of [
+    ['--url', url],
+    ['--url', url, '--listen', '70000'],
+    ['--url', 'ftp://x', '--listen', '0'],
+    [],
+  ]) {
+    const { exit, stderr } = await holdfast(['mcp', ...wrong], { cwd: home });
+    assert.equal(exit, 2);
+    assert.match(stderr, /INVALID_VALUE|MCP_CONFIG_INVALID/);
+  }
+  assert.equal((await holdfast(['mcp', '--url', url, '--', 'true'], { cwd: home })).exit, 2);
 });

@@ -23,6 +23,13 @@ export const guardErrorCodes = {
     retryable: false,
     resolve: 'Send one JSON-RPC message a line, without doubled keys and within the bounds.',
   },
+  MCP_REQUEST_REFUSED: {
+    family: 'denied',
+    http: 403,
+    exit: 1,
+    retryable: false,
+    resolve: 'Speak to the guard as `127.0.0.1` or `localhost`, at the path of its server, with POST, GET or DELETE.',
+  },
   MCP_BATCH_REFUSED: {
     family: 'validation',
     http: 400,

@@ -22,6 +22,13 @@ export const guardLimits = {
   guardCallsInFlight: { max: 256, unit: 'items', why: 'Calls of one host that wait for their answers at once.' },
   guardGraceMs: { max: 5000, unit: 'ms', why: 'Calls under way when their host goes are waited for this long.' },
   guardHeldCalls: { max: 256, unit: 'items', why: 'Calls that wait for a person and may be asked for again.' },
+  guardAnswersRemembered: {
+    max: 1024,
+    unit: 'items',
+    why: 'Calls of one host of which a second answer is known as such.',
+  },
+  guardHttpSessions: { max: 1024, unit: 'items', why: 'Hosts that speak to one guard over HTTP at once.' },
+  guardHttpConnections: { max: 1024, unit: 'items', why: 'Each listening host holds one for every stream it reads.' },
   guardStoredOutputBytes: {
     max: 32 * 1024,
     unit: 'bytes',

@@ -2,9 +2,14 @@ import type { JsonObject } from '../../core/index.ts';
 import type { CallAnswer } from '../wire/message.ts';
 import type { GuardedCall } from './guarded-call.ts';
 
-/** An answer with the very bytes that brought it; `gone` when the server ended before it answered. */
+/** An answer with the very bytes that brought it. */
 export interface Answered {
-  readonly answer: CallAnswer | { readonly kind: 'gone' };
+  readonly answer:
+    | CallAnswer
+    /** The server ended before it answered. */
+    | { readonly kind: 'gone' }
+    /** The request was turned away before any tool was reached. */
+    | { readonly kind: 'refused'; readonly text: string };
   readonly line: Uint8Array | null;
 }
 

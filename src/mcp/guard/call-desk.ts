@@ -75,7 +75,8 @@ export class CallDesk {
   /** The host of one call has gone: it is not started any more; `over`: what it started is waited for no more. */
   abandon(key: string, over: boolean): void {
     const call = this.#inFlight.get(key);
-    if (call && (over || !call.sent)) call.cancel.abort();
+    // Between two rounds of one call its host has an answer, and is expected to come again.
+    if (call && !call.told && (over || !call.sent)) call.cancel.abort();
   }
 
   /**

@@ -55,7 +55,7 @@ export class Guard {
 
   /** A whole line from the server: an answer to a call is told when its outcome is known, anything else passes. */
   serverLine(bytes: Uint8Array): void {
-    if (!this.#channel.exchanges.take(bytes)) this.#options.wires.toHost(bytes);
+    if (this.#channel.exchanges.take(bytes).kind === 'none') this.#options.wires.toHost(bytes);
   }
 
   /** A part of a line that is too long to be looked into: from the host it is refused, from the server it passes. */

@@ -85,6 +85,10 @@ export class Deliveries {
         call.answerLine = line;
         call.said = answer;
         throw this.#failure(call, answer.text === '' ? 'The server answered with an error.' : answer.text);
+      case 'refused':
+        // The server's door, not the tool, said no: the host has to see how.
+        call.answerLine = line;
+        throw new NotDone(answer.text);
       case 'task':
         // The line says that the work began, not that it ended: the host may have it.
         if (line) call.channel.giveAnswer(line);

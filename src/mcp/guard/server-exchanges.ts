@@ -1,3 +1,4 @@
+import { LIMITS } from '../../core/index.ts';
 import { idKey, type RpcId } from '../wire/message.ts';
 import { idsInBatch, readServerLine } from '../wire/read-server-line.ts';
 import type { Answered } from './call-channel.ts';
@@ -5,45 +6,64 @@ import type { Answered } from './call-channel.ts';
 /** As the answer came: with the place that it came by, where there is more than one. */
 export type AnsweredBy<Via> = Answered & { readonly via: Via | null };
 
+/** What a message of the server's is to the calls of a host. */
+export type Taken =
+  /** No answer to a call: it is the host's. */
+  | { readonly kind: 'none' }
+  /** The first answer to a call: the host is told of it when its outcome is known. */
+  | { readonly kind: 'taken' }
+  /** One more answer to a call that was answered or given up: nothing new may be read in it. */
+  | { readonly kind: 'again'; readonly key: string };
+
+const NONE: Taken = { kind: 'none' };
+const TAKEN: Taken = { kind: 'taken' };
+
 /** The requests that were passed on to the server and wait for their answers. `Via` is how an answer may come. */
 export class ServerExchanges<Via = never> {
   readonly #waiting = new Map<string, (answered: AnsweredBy<Via>) => void>();
+  /** Requests that wait no more, the newest last. */
+  readonly #closed = new Set<string>();
   #gone = false;
 
   get alive(): boolean {
     return !this.#gone;
   }
 
-  /** How many wait. */
-  get size(): number {
-    return this.#waiting.size;
+  waits(id: RpcId): boolean {
+    return this.#waiting.has(idKey(id));
   }
 
   /** Settles with the answer to this request; call it before the request is passed on. */
   open(id: RpcId): Promise<AnsweredBy<Via>> {
     if (this.#gone) return Promise.resolve({ answer: { kind: 'gone' }, line: null, via: null });
+    this.#closed.delete(idKey(id));
     return new Promise((resolve) => this.#waiting.set(idKey(id), resolve));
   }
 
-  /** Nobody waits for it any more: a late answer is dropped by whoever reads it. */
+  /** Nobody waits for it any more. */
   forget(id: RpcId): void {
-    this.#waiting.delete(idKey(id));
+    this.#close(idKey(id));
   }
 
-  /** Takes a message that answers a waiting request; false for any other, which is the host's. `raw` is kept of it. */
-  take(line: Uint8Array, raw: Uint8Array = line, via: Via | null = null): boolean {
-    if (this.#waiting.size === 0) return false;
-    const message = readServerLine(line, (key) => this.#waiting.has(key));
-    if (message.kind === 'answer') return this.settle(message.id, { answer: message.answer, line: raw, via });
+  /** Takes a message that answers a request; `raw` is kept of it. */
+  take(line: Uint8Array, raw: Uint8Array = line, via: Via | null = null): Taken {
+    if (this.#waiting.size === 0 && this.#closed.size === 0) return NONE;
+    const message = readServerLine(line, (key) => this.#waiting.has(key) || this.#closed.has(key));
+    if (message.kind === 'answer') {
+      if (this.settle(message.id, { answer: message.answer, line: raw, via })) return TAKEN;
+      return { kind: 'again', key: idKey(message.id) };
+    }
     const unreadable = { answer: { kind: 'unreadable' }, line: raw, via } as const;
-    return idsInBatch(line).filter((id) => this.settle(id, unreadable)).length > 0;
+    return idsInBatch(line).filter((id) => this.settle(id, unreadable)).length > 0 ? TAKEN : NONE;
   }
 
+  /** Settles a request that waits; false where it does not. */
   settle(id: RpcId, answered: AnsweredBy<Via>): boolean {
     const resolve = this.#waiting.get(idKey(id));
-    this.#waiting.delete(idKey(id));
-    resolve?.(answered);
-    return resolve !== undefined;
+    if (!resolve) return false;
+    this.#close(idKey(id));
+    resolve(answered);
+    return true;
   }
 
   /** Something came that may be the answer to any of them, and cannot be read: none of them will be told apart. */
@@ -57,9 +77,18 @@ export class ServerExchanges<Via = never> {
     this.#settleAll({ answer: { kind: 'gone' }, line: null, via: null });
   }
 
+  #close(key: string): void {
+    this.#waiting.delete(key);
+    const [oldest] = this.#closed.size >= LIMITS.guardAnswersRemembered ? this.#closed : [];
+    if (oldest !== undefined) this.#closed.delete(oldest);
+    this.#closed.add(key);
+  }
+
   #settleAll(answered: AnsweredBy<Via>): void {
-    const all = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const resolve of all) resolve(answered);
+    const all = [...this.#waiting];
+    for (const [key, resolve] of all) {
+      this.#close(key);
+      resolve(answered);
+    }
   }
 }

@@ -1,0 +1,99 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { eventOf } from '../wire/event-framer.ts';
+import { headersForHost, headersForOwnBody, type RawHeaders } from './headers.ts';
+
+/** The head of the server's answer. */
+export interface AnswerHead {
+  readonly status: number;
+  readonly headers: RawHeaders;
+}
+
+export function headOf(message: IncomingMessage): AnswerHead {
+  return { status: message.statusCode ?? 502, headers: message.rawHeaders };
+}
+
+/** The answer to one request of a host, while it grows. Once it has ended, what is given to it is dropped. */
+export class HostAnswer {
+  readonly #response: ServerResponse;
+  #held = 0;
+  #ending = false;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    response.on('error', () => undefined);
+  }
+
+  get open(): boolean {
+    return !this.#response.writableEnded && !this.#response.destroyed;
+  }
+
+  get begun(): boolean {
+    return this.#response.headersSent;
+  }
+
+  /** Settles when the host has gone, or has its whole answer. */
+  async gone(): Promise<void> {
+    if (this.open) await once(this.#response, 'close').catch(() => undefined);
+  }
+
+  /** Begins a body that passes as it is. */
+  begin(head: AnswerHead): void {
+    if (this.open && !this.begun) this.#response.writeHead(head.status, headersForHost(head.headers));
+  }
+
+  /** Begins a stream of events of the guard's own. */
+  beginEvents(): void {
+    if (!this.open || this.begun) return;
+    this.#response.writeHead(200, ['Content-Type', 'text/event-stream', 'Cache-Control', 'no-cache']);
+    this.#response.flushHeaders();
+  }
+
+  /** Writes, and settles when the host can take more. */
+  async write(bytes: Uint8Array): Promise<void> {
+    if (!this.open || bytes.byteLength === 0) return;
+    if (!this.#response.write(bytes)) await Promise.race([once(this.#response, 'drain'), this.gone()]);
+  }
+
+  /** A whole body as the server sent it; in a stream that has begun, as its next event. */
+  giveBody(head: AnswerHead, body: Uint8Array): void {
+    if (!this.open) return;
+    if (this.begun) return void this.#response.write(eventOf(body, null));
+    this.begin(head);
+    this.#response.end(body);
+  }
+
+  /** A message of the guard's own: the whole body, or the next event of a stream. `id`: of the event that it replaces. */
+  giveOwn(
+    line: Uint8Array,
+    of: { readonly status?: number; readonly headers?: RawHeaders; readonly id?: string | null },
+  ) {
+    if (!this.open) return;
+    if (this.begun) return void this.#response.write(eventOf(line, of.id ?? null));
+    const headers = headersForOwnBody(of.headers ?? [], 'application/json');
+    this.#response.writeHead(of.status ?? 200, headers).end(line);
+  }
+
+  /** Something that came for it is not told yet: it does not end before `release`. */
+  hold(): void {
+    this.#held += 1;
+  }
+
+  release(): void {
+    this.#held -= 1;
+    if (this.#ending) this.end();
+  }
+
+  /** Ends it; one that never began says that its message was taken. */
+  end(): void {
+    this.#ending = true;
+    if (!this.open || this.#held > 0) return;
+    if (!this.begun) this.#response.writeHead(202);
+    this.#response.end();
+  }
+
+  /** Ends it in a way that no host takes for the end. */
+  breakOff(): void {
+    this.#response.destroy();
+  }
+}

@@ -1,0 +1,50 @@
+import { LIMITS } from '../../core/index.ts';
+import { HostQuestions } from '../guard/host-questions.ts';
+import { ServerExchanges } from '../guard/server-exchanges.ts';
+import { eventOf, type FramedEvent } from '../wire/event-framer.ts';
+import { idKey, type RpcId } from '../wire/message.ts';
+import type { AnswerHead, HostAnswer } from './host-answer.ts';
+
+/** By which of a host's streams an answer came, and how. */
+export interface CameBy {
+  readonly answer: HostAnswer;
+  readonly head: AnswerHead;
+  readonly form: 'body' | 'event';
+  /** Of the event. */
+  readonly id: string | null;
+}
+
+/** What one host and one server have open between them; a host without a session has one for each request. */
+export class HttpSession {
+  readonly exchanges = new ServerExchanges<CameBy>();
+  readonly questions = new HostQuestions();
+  /** Streams on which the host listens beside its requests. */
+  readonly listening = new Set<HostAnswer>();
+  /** What hosts were told of calls: the guard's own line, or null where the server's words passed. */
+  readonly #told = new Map<string, Uint8Array | null>();
+
+  /** Keeps what was told, so that a stream that is read again says the same. */
+  told(id: RpcId, line: Uint8Array | null): void {
+    const key = idKey(id);
+    this.#told.delete(key);
+    const [oldest] = this.#told.size >= LIMITS.guardAnswersRemembered ? this.#told.keys() : [];
+    if (oldest !== undefined) this.#told.delete(oldest);
+    this.#told.set(key, line);
+  }
+
+  /** What passes of an event on a stream of this session: nothing yet where it answers a call that waits. */
+  passes(event: FramedEvent, by: Omit<CameBy, 'form' | 'id'>): Uint8Array | null {
+    const { bytes } = event;
+    if (event.kind === 'part') {
+      this.exchanges.blur();
+      return bytes;
+    }
+    if (event.data === null) return bytes;
+    const taken = this.exchanges.take(event.data, bytes, { ...by, form: 'event', id: event.id });
+    if (taken.kind === 'none') return bytes;
+    if (taken.kind === 'taken') by.answer.hold();
+    const told = taken.kind === 'again' ? this.#told.get(taken.key) : undefined;
+    if (told === undefined) return null;
+    return told === null ? bytes : eventOf(told, event.id);
+  }
+}
