@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ErrorCode, LIMITS } from '../../core/index.ts';
 import { NotDone } from '../../tools/index.ts';
@@ -34,6 +33,7 @@ export class HttpGuard {
   readonly #upstream: Upstream;
   readonly #desk: CallDesk;
   readonly #sessions = new Map<string, HttpSession>();
+  #requests = 0;
 
   constructor(options: GuardOptions, upstream: Upstream) {
     this.#options = options;
@@ -93,7 +93,7 @@ export class HttpGuard {
       case 'call':
         return this.#call(exchange, message, body);
       case 'cancel':
-        if (this.#desk.cancel(keyOf(exchange, message.id))) return this.#pass(exchange, body, null);
+        if (this.#desk.cancel(this.#keyOf(exchange, message.id))) return this.#pass(exchange, body, null);
         return answer.end();
       case 'reply':
         if (session.questions.answered(message.id, message.result)) return answer.end();
@@ -109,11 +109,18 @@ export class HttpGuard {
     const { session, request, answer, incoming } = exchange;
     const takesEvents = /text\/event-stream|\*\/\*/.test(incoming.headers.accept ?? '');
     const channel = new HttpCall({ session, upstream: this.#upstream, request, answer, takesEvents });
-    const key = keyOf(exchange, message.id);
+    const key = this.#keyOf(exchange, message.id);
     this.#desk.take(key, { message, line: body, channel });
     await answer.gone();
     // Since 2026-07-28 a host cancels by going away; before, it may come back for the rest.
     this.#desk.abandon(key, message.era === 'stateless');
+  }
+
+  /** Ids are one host's own. A host without a session is told apart by its request alone, so it cannot name another. */
+  #keyOf({ incoming }: Exchange, id: RpcId): string {
+    const session = incoming.headers[SESSION];
+    this.#requests += 1;
+    return `${typeof session === 'string' ? `session ${session}` : `request ${this.#requests}`} ${idKey(id)}`;
   }
 
   /** Passes a request on that calls no tool, and its answer back, as they are. */
@@ -161,10 +168,4 @@ async function passEvents(response: IncomingMessage, answer: HostAnswer, session
   } finally {
     session.listening.delete(answer);
   }
-}
-
-/** Ids are one host's own. A host without a session is told apart by its request alone, so it cannot name another. */
-function keyOf({ incoming }: Exchange, id: RpcId): string {
-  const session = incoming.headers[SESSION];
-  return `${typeof session === 'string' ? session : randomUUID()} ${idKey(id)}`;
 }
