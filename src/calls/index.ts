@@ -2,6 +2,7 @@ export { type ReadyCall, executeCall, type Executed } from './execute.ts';
 export { callScopeText, type ScopeText } from './call-scope.ts';
 export { type CallAlone, executeAlone } from './execute-alone.ts';
 export type { CallsContext } from './context.ts';
+export { type ApprovedCall, dispatchApproved, type Dispatched } from './dispatch-approved.ts';
 export { boundPolicyRevision, judge } from './gate.ts';
 export { HOLDFAST_PROFILE, idempotencyKey } from './identity.ts';
 export type {

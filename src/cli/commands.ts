@@ -48,7 +48,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'operations',
-    summary: 'List, show, ask about, deliver, settle and audit what was done outside',
+    summary: 'List, show, dispatch, ask about, deliver, settle and audit what was done outside',
     load: () => import('./operations.ts'),
   },
   {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { operationDocument, type Runtime } from '../app/index.ts';
-import { fail } from '../core/index.ts';
+import { displayText, fail } from '../core/index.ts';
 import type { OperationView } from '../operations/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { operationLines, operationRow } from './operation-lines.ts';
@@ -12,13 +12,17 @@ interface ListOptions extends RunOptions {
   readonly before?: string;
 }
 
+interface DispatchOptions extends RunOptions {
+  readonly request: string;
+}
+
 interface SettleOptions extends RunOptions {
   readonly done?: boolean;
   readonly notDone?: boolean;
   readonly reason: string;
 }
 
-/** `holdfast operations list|show|status|process|settle|audit`. */
+/** `holdfast operations list|show|dispatch|status|process|settle|audit`. */
 export function define(command: Command, context: CommandContext): void {
   const { run } = context;
   command
@@ -32,6 +36,12 @@ export function define(command: Command, context: CommandContext): void {
     .command('show <ref>')
     .description('One operation: what is known of it, its receipts and verdict')
     .action((ref: string, options: RunOptions) => run(() => show(context, ref, options)));
+  command
+    .command('dispatch')
+    .description('Carry out one call that waited and was approved, and nothing else of its run')
+    .requiredOption('--request <file>', 'JSON: {"request_id", "tool", "arguments"}, exactly what was approved')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
+    .action((options: DispatchOptions) => run(() => dispatch(context, options)));
   command
     .command('status <ref>')
     .description('Ask the other side what became of it, through its tool; what it answers is written down')
@@ -87,6 +97,21 @@ async function tell(context: CommandContext, runtime: Runtime, ref: string): Pro
   const view: OperationView = await runtime.operations.show(runtime.principal, ref, seconds(runtime));
   context.output.result({ document: operationDocument(view), lines: (colours) => operationLines(view, colours) });
   return view.known === 'done' || view.known === 'not_done' ? 0 : 1;
+}
+
+async function dispatch(context: CommandContext, options: DispatchOptions): Promise<ExitCode> {
+  const { readDispatchFile } = await import('./dispatch-file.ts');
+  const asked = readDispatchFile(options.request);
+  return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
+    const { dispatchApproved, outcomeDocument, outcomeLine } = await import('../calls/index.ts');
+    const { document } = await runtime.approvals.show(runtime.principal, asked.requestId);
+    const { principal } = await runtime.runs.get(runtime.principal, String(document['run_id']));
+    const world = { filesystem: runtime.filesystem, signal: new AbortController().signal };
+    const { statusRef, outcome } = await dispatchApproved(runtime.calls, principal, asked, world);
+    if (statusRef !== null) return tell(context, runtime, statusRef);
+    context.output.result({ document: outcomeDocument(outcome), lines: () => [displayText(outcomeLine(outcome))] });
+    return 1;
+  });
 }
 
 function status(context: CommandContext, ref: string, options: RunOptions): Promise<ExitCode> {
