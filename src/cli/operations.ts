@@ -105,7 +105,9 @@ async function dispatch(context: CommandContext, options: DispatchOptions): Prom
   return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
     const { dispatchApproved, outcomeDocument, outcomeLine } = await import('../calls/index.ts');
     const { document } = await runtime.approvals.show(runtime.principal, asked.requestId);
-    const { principal } = await runtime.runs.get(runtime.principal, String(document['run_id']));
+    const runId = document['run_id'];
+    if (typeof runId !== 'string') throw fail('CALL_INVALID', 'This request belongs to no run.');
+    const { principal } = await runtime.runs.get(runtime.principal, runId);
     const world = { filesystem: runtime.filesystem, signal: new AbortController().signal };
     const { statusRef, outcome } = await dispatchApproved(runtime.calls, principal, asked, world);
     if (statusRef !== null) return tell(context, runtime, statusRef);

@@ -60,7 +60,8 @@ export interface McpConnection {
 export async function connectMcp(options: McpConnectOptions): Promise<McpConnection> {
   checkConnectOptions(options);
   const stdio = 'command' in options.server ? new StdioTransport(options.server) : null;
-  const transport = stdio ?? ('url' in options.server ? httpTransport(options.server) : null);
+  const onBroken = (failure: HoldfastError): void => connection.end(failure);
+  const transport = stdio ?? ('url' in options.server ? httpTransport(options.server, onBroken) : null);
   if (transport === null) throw fail('MCP_CONFIG_INVALID', "The MCP server's `server` must have a command or a url.");
   const client = new Client(
     { name: 'holdfast', version: '1' },
@@ -87,6 +88,7 @@ class Connection implements McpConnection {
   readonly #client: Client;
   readonly #stdio: StdioTransport | null;
   #alive = true;
+  #failure: HoldfastError | null = null;
 
   constructor(name: string, client: Client, stdio: StdioTransport | null) {
     this.name = name;
@@ -152,6 +154,12 @@ class Connection implements McpConnection {
     return redactText(this.#stdio?.stderrTail() ?? '');
   }
 
+  /** Ends a connection that can no longer be understood: what is under way fails with the reason. */
+  end(failure: HoldfastError): void {
+    this.#failure ??= failure;
+    this.close().catch(() => undefined);
+  }
+
   async close(): Promise<void> {
     this.#alive = false;
     try {
@@ -175,8 +183,9 @@ class Connection implements McpConnection {
 
   /** A failed request in our words. What the server said is bounded and kept apart, in the details. */
   #explained(cause: unknown): HoldfastError {
-    if (this.#stdio?.failure instanceof HoldfastError) {
-      const { code, message } = this.#stdio.failure;
+    const failure = this.#failure ?? this.#stdio?.failure;
+    if (failure instanceof HoldfastError) {
+      const { code, message } = failure;
       return fail(code, message, { cause });
     }
     const broken = brokenProtocol(cause);

@@ -1,5 +1,7 @@
-import { assert, check } from '../../support/index.ts';
-import { crashOnce, type Crash, type Death } from './crash.ts';
+import { join } from 'node:path';
+import { assert, check, temporaryFolder } from '../../support/index.ts';
+import { crashOnce, type Crash, type Death, startOtherSide } from './crash.ts';
+import type { TestContext } from 'node:test';
 
 /** The points of one call's way, and how often each is passed by the run of four calls. */
 const POINTS: readonly (readonly [point: string, times: number])[] = [
@@ -19,19 +21,22 @@ const SEED = 20_261_129;
 const SPAN_MS = 600;
 const AT_ONCE = 3;
 
-async function all(deaths: readonly Death[]): Promise<readonly Crash[]> {
+async function all(t: TestContext, deaths: readonly Death[]): Promise<readonly Crash[]> {
+  const other = await startOtherSide(join(await temporaryFolder(t), 'log.jsonl'));
+  t.after(() => other.stop());
   const left = [...deaths];
   const crashes: Crash[] = [];
   const worker = async (): Promise<void> => {
-    for (let next = left.shift(); next; next = left.shift()) crashes.push(await crashOnce(next));
+    for (let next = left.shift(); next; next = left.shift())
+      crashes.push(await crashOnce(next, other.book(`book-${left.length}`)));
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return crashes;
 }
 
-check('killed at every fault point of a call: once, kept, honest, and finished in the end', async () => {
+check('killed at every fault point of a call: once, kept, honest, and finished in the end', async (t) => {
   const deaths = POINTS.flatMap(([point, times]) => Array.from({ length: times }, (_, i) => ({ point, at: i + 1 })));
-  const crashes = await all(deaths);
+  const crashes = await all(t, deaths);
   assert.deepEqual(
     crashes.flatMap((crash) => crash.violations),
     [],
@@ -41,9 +46,10 @@ check('killed at every fault point of a call: once, kept, honest, and finished i
 
 check(
   `killed at ${RANDOM_MOMENTS} random moments (seed ${SEED}): once, kept, honest, and finished in the end`,
-  async () => {
+  async (t) => {
     const random = seeded(SEED);
     const crashes = await all(
+      t,
       Array.from({ length: RANDOM_MOMENTS }, () => ({ afterMs: Math.floor(random() * SPAN_MS) })),
     );
     assert.deepEqual(

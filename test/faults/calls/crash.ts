@@ -12,25 +12,30 @@ import { defineAgent, INSTANCE_LEASE_MS } from './agent.ts';
 import { type Committed, type Told, violations } from './invariants.ts';
 
 const here = import.meta.dirname;
-const billing = join(here, '..', '..', '..', 'examples', 'demo', 'billing-service.ts');
 
+/** One book of the other side. */
 export interface OtherSide {
   readonly url: string;
   committed(): Promise<readonly Committed[]>;
+}
+
+/** The process of the other side; each crash has a book of its own in it. */
+export interface OtherSideProcess {
+  book(name: string): OtherSide;
   stop(): void;
 }
 
-export async function startOtherSide(log: string): Promise<OtherSide> {
-  const child = spawn(process.execPath, [billing, log], { stdio: ['ignore', 'pipe', 'inherit'] });
+export async function startOtherSide(log: string): Promise<OtherSideProcess> {
+  const program = join(here, 'other-side-program.ts');
+  const child = spawn(process.execPath, [program, log], { stdio: ['ignore', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout });
   const [first] = await new Promise<string[]>((resolve) => void lines.once('line', (line) => resolve([line])));
   const { port } = JSON.parse(first ?? '{}') as { port: number };
-  const url = `http://127.0.0.1:${port}`;
-  return {
-    url,
-    committed: async () => (await (await fetch(`${url}/ledger`)).json()) as Committed[],
-    stop: () => void child.kill('SIGKILL'),
+  const book = (name: string): OtherSide => {
+    const url = `http://127.0.0.1:${port}/${name}`;
+    return { url, committed: async () => (await (await fetch(`${url}/ledger`)).json()) as Committed[] };
   };
+  return { book, stop: () => void child.kill('SIGKILL') };
 }
 
 /** How the child is to die: at a named point, or so many milliseconds after it has opened its store. */
@@ -42,15 +47,13 @@ export interface Crash {
 }
 
 /** Runs the agent until it dies that way, brings everything to its end, and answers what was wrong on the way. */
-export async function crashOnce(death: Death): Promise<Crash> {
+export async function crashOnce(death: Death, other: OtherSide): Promise<Crash> {
   const place = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
-  const other = await startOtherSide(join(place, 'log.jsonl'));
   try {
     const dataDir = join(place, 'data');
     const { killed, told } = await runUntilDead(dataDir, other.url, death);
     return { killed, violations: await afterwards(dataDir, other, told) };
   } finally {
-    other.stop();
     rmSync(place, { recursive: true, force: true });
   }
 }

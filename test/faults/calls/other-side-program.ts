@@ -1,0 +1,43 @@
+// The other side of the crash tests, in a process of its own: node other-side-program.ts LOG, prints {"port":N}.
+// It keeps books, one a crash, named by the first part of the path; one line in its log, on disk, for each commit, before
+// it answers. It honours no key: the same request twice is two effects.
+//   POST /BOOK/credit-notes {"reference","order","amount_cents"} · GET /BOOK/credit-notes?reference=REF · GET /BOOK/ledger
+import { fsyncSync, openSync, writeSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Committed } from './invariants.ts';
+
+const log = openSync(process.argv[2] ?? '', 'a', 0o600);
+const books = new Map<string, Committed[]>();
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request.setEncoding('utf8') as AsyncIterable<string>) text += chunk;
+  return text;
+}
+
+async function answerTo(request: IncomingMessage): Promise<unknown> {
+  const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+  const [, name = '', what] = url.pathname.split('/');
+  const book = books.get(name) ?? [];
+  books.set(name, book);
+  if (what === 'ledger') return book;
+  if (request.method === 'GET') {
+    const committed = book.find((one) => one.reference === url.searchParams.get('reference'));
+    return committed ? { found: true, ...committed } : { found: false };
+  }
+  const asked = JSON.parse(await bodyOf(request)) as Omit<Committed, 'credit_note'>;
+  const committed = { credit_note: `CN-${book.length + 1}`, ...asked };
+  writeSync(log, `${JSON.stringify({ book: name, ...committed })}\n`);
+  fsyncSync(log);
+  book.push(committed);
+  return { credit_note: committed.credit_note };
+}
+
+const server = createServer((request, response) => {
+  answerTo(request).then(
+    (answer) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer)),
+    () => response.writeHead(400).end(),
+  );
+});
+server.listen(0, '127.0.0.1', () => console.log(JSON.stringify({ port: (server.address() as AddressInfo).port })));
