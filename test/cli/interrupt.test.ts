@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { assert, check, configuredFolder } from '../support/index.ts';
+import { ROOT } from '../structure/repository-files.ts';
+
+/** A letter is posted at once; then the tool waits for its answer, as long as it is not told to give up. */
+const SLOW_AGENT = (heeds: boolean): string => `
+  const tools = [tool({
+    name: 'post',
+    description: 'Posts a letter.',
+    inputSchema: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'], additionalProperties: false },
+    effect: 'once',
+    needsApproval: false,
+    execute: async ({ to }, call) => {
+      appendFileSync('letters.txt', to + '\\n');
+      await sleep(600_000, undefined, ${heeds ? '{ signal: call.signal }' : '{}'});
+      return { posted: to };
+    },
+  })];
+  const model = ({ messages }) => messages.at(-1).role === 'user'
+    ? { calls: [{ callId: 'one', toolName: 'post', arguments: { to: 'Ada' } }, { callId: 'two', toolName: 'post', arguments: { to: 'Bob' } }] }
+    : 'done';
+`;
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  readonly said: () => string;
+  /** Settles once standard error has a line that matches. */
+  readonly saying: (what: RegExp) => Promise<void>;
+}
+
+function start(t: TestContext, cwd: string, ...args: string[]): Running {
+  const child = spawn(process.execPath, [join(ROOT, 'bin', 'holdfast.js'), ...args], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.after(() => void child.kill('SIGKILL'));
+  let text = '';
+  const heard = new Set<() => void>();
+  const hear = (part: string): void => {
+    text += part;
+    for (const look of heard) look();
+  };
+  child.stdout.setEncoding('utf8').on('data', hear);
+  child.stderr.setEncoding('utf8').on('data', hear);
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  const saying = async (what: RegExp): Promise<void> => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const look = (): void => {
+      if (what.test(text)) resolve();
+    };
+    heard.add(look);
+    void ended.then(() => reject(new Error(`the command ended without saying ${String(what)}: ${text}`)));
+    look();
+    return promise;
+  };
+  return { child, ended, said: () => text, saying };
+}
+
+async function posted(folder: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = setInterval(() => existsSync(join(folder, 'letters.txt')) && resolve(), 20);
+  await promise;
+  clearInterval(look);
+}
+
+async function interruptedRun(t: TestContext, heeds: boolean) {
+  const world = await configuredFolder(t, SLOW_AGENT(heeds));
+  const running = start(t, world.folder, 'run', 'Write to both');
+  await posted(world.folder);
+  running.child.kill('SIGINT');
+  await running.saying(/Stopping; nothing more is started\. Ctrl-C again ends at once\./);
+  return { ...world, running };
+}
+
+async function openOperations(json: (...args: string[]) => Promise<{ document: Record<string, unknown> }>) {
+  const { document } = await json('operations', 'list', '--open');
+  return (document['operations'] as { outcome: string; tool: string }[]).map(({ tool, outcome }) => [tool, outcome]);
+}
+
+check(
+  'Ctrl-C once: the call under way is told to give up and is unknown, the next one never starts, exit 1',
+  async (t) => {
+    const { folder, json, running } = await interruptedRun(t, true);
+    assert.equal(await running.ended, 1);
+    assert.match(running.said(), /\? post .*Ada[\s\S]*unknown: it may or may not have happened/);
+    assert.match(running.said(), /post .*Bob.*not started yet/);
+    assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
+    assert.deepEqual(await openOperations(json), [['post', 'unknown']]);
+  },
+);
+
+check('Ctrl-C twice: it ends at once, says what is unknown, and it is found so afterwards', async (t) => {
+  const { folder, json, running } = await interruptedRun(t, false);
+  running.child.kill('SIGINT');
+  assert.equal(await running.ended, 1);
+  assert.match(running.said(), /What had started is unknown until it is known: holdfast operations list --open/);
+  assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
+  assert.deepEqual(await openOperations(json), [['post', 'unknown']]);
+});
