@@ -24,6 +24,7 @@ export function agentOf(options: AgentOptions): Agent {
     allowed: new Set([...tools, ...children.map((child) => child.asTool)].map((tool) => tool.name)),
     maxTurns: whole('maxTurns', options.maxTurns ?? DEFAULT_MAX_TURNS, 1, LIMITS.runTurns),
     askForEach: options.askForEach ?? false,
+    checkpoints: options.checkpoints ?? 'never',
     ...(options.settings ? { settings: options.settings } : {}),
     budgets,
     costOf,

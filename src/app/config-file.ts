@@ -42,6 +42,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   'approvalExpiresMs',
   'tools',
   'retiredTools',
+  'workspaceOf',
   'instanceLeaseMs',
 ]);
 

@@ -28,6 +28,8 @@ export interface HoldfastOptions {
   /** Tools that runs of this process may meet besides its agents' own, retired revisions among them. */
   readonly tools?: readonly Tool[];
   readonly retiredTools?: readonly Tool[];
+  /** The folder that a session works in, which checkpoints capture; null where only what was bound to it counts. */
+  readonly workspaceOf?: (rootFrameId: string) => string | null;
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly observer?: StoreObserver;
@@ -66,6 +68,8 @@ export interface AgentOptions {
   readonly compactAboveTokens?: number;
   /** What the agent is for, as an agent that may ask it is told. */
   readonly purpose?: string;
+  /** When its runs make a checkpoint by themselves. Default `never`. */
+  readonly checkpoints?: 'never' | 'before_writes';
   readonly listener?: RunListener;
 }
 

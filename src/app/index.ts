@@ -24,6 +24,8 @@ export { pause, pausedBecause, unpause } from './pause.ts';
 export { type CallView, runDocument, type RunView, viewOfRun } from './run-view.ts';
 export { deliverAgain, operationDocument } from './operation-view.ts';
 export { requestView } from './request-view.ts';
+export type { Histories } from './session-history.ts';
+export { previewDocument, REVERT_TOOL, revertTask, SESSION_KEEPER } from './session-keeper.ts';
 export { APPROVER_ROLE, type Runtime } from './runtime.ts';
 export { HOLDFAST_SCHEMAS } from './schemas.ts';
 export {

@@ -8,19 +8,27 @@ import {
   approvalSessionHooks,
 } from '../approvals/index.ts';
 import { autonomyHooks } from '../autonomy/index.ts';
-import { type CallsContext, callScopeText, HOLDFAST_PROFILE, operationTools } from '../calls/index.ts';
+import {
+  type CallsContext,
+  callScopeText,
+  callSessionHooks,
+  HOLDFAST_PROFILE,
+  operationTools,
+} from '../calls/index.ts';
 import { canonicalJson, type Clock, createIds, type JsonObject, noFaults } from '../core/index.ts';
 import { type Filesystem, openFilesystem } from '../effects/index.ts';
 import { guardedToolOf, settledGuardTool } from '../mcp/index.ts';
 import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
 import { packageSessionHooks } from '../packages/index.ts';
-import { Runs } from '../runs/index.ts';
+import { type RunRecord, Runs, runSessionHooks } from '../runs/index.ts';
 import type { Principal, SessionContext } from '../sessions/index.ts';
 import { addProject, appendFeed, ensureTenant, findProject, startHeartbeat, type Store } from '../store/index.ts';
 import { acceptArguments, inputOf, ToolRegistry } from '../tools/index.ts';
 import type { HoldfastOptions } from './holdfast.ts';
 import { openHoldfastStore } from './open-store.ts';
 import { pausedBecause } from './pause.ts';
+import { type Histories, openHistories } from './session-history.ts';
+import { revertTool, sessionKeeper } from './session-keeper.ts';
 
 /** Everything that is open on one data folder, put together. */
 export interface Runtime {
@@ -33,6 +41,8 @@ export interface Runtime {
   readonly calls: CallsContext;
   readonly runs: Runs;
   readonly filesystem: Filesystem;
+  /** Checkpoints, reverts and workspaces of sessions. */
+  readonly histories: Histories;
   /** Runs that dead processes had left when this one opened. */
   readonly reconciled: readonly string[];
   close(): Promise<void>;
@@ -76,7 +86,15 @@ async function assemble(
   await ensurePlace(store, clock, principal, projectId);
   const heartbeat = await startHeartbeat(store, { clock, ids, leaseMs: options.instanceLeaseMs ?? INSTANCE_LEASE_MS });
   const tools = registryOf(options);
-  const sessions: SessionContext = { clock, ids, hooks: [autonomyHooks, approvalSessionHooks, packageSessionHooks] };
+  const sessions: SessionContext = {
+    clock,
+    ids,
+    hooks: [autonomyHooks, approvalSessionHooks, packageSessionHooks, callSessionHooks, runSessionHooks(clock)],
+  };
+  const faults = options.faults ?? noFaults;
+  const histories = openHistories({ store, dataDir, context: sessions, given: options.workspaceOf, faults });
+  const revertSession = revertTool(histories.history, store);
+  tools.register(revertSession);
   const operations = operationsOf(store, tools);
   const filesystem = openFilesystem({ dataDir });
   const calls: CallsContext = {
@@ -90,9 +108,13 @@ async function assemble(
     approvalExpiresMs: options.approvalExpiresMs === undefined ? DAY_MS : options.approvalExpiresMs,
     workerId: heartbeat.instanceId,
     pausedBecause,
-    faults: options.faults ?? noFaults,
+    faults,
   };
-  const runs = new Runs({ calls, instanceId: heartbeat.instanceId, filesystem });
+  const checkpoint = async ({ principal: by, place: { rootFrameId, branchId } }: RunRecord): Promise<void> => {
+    await histories.history.checkpoint(by, { rootFrameId, branchId, reason: 'before a write' });
+  };
+  const runs = new Runs({ calls, instanceId: heartbeat.instanceId, filesystem, checkpoint });
+  runs.define(sessionKeeper(revertSession));
   const reconciled = await runs.reconcile();
   let closing: Promise<void> | undefined;
   const closeAll = async (): Promise<void> => {
@@ -102,7 +124,8 @@ async function assemble(
   };
   const close = (): Promise<void> => (closing ??= closeAll());
   const approvals = new Approvals(store, sessions, (action, edited) => validateEdit(tools, action, edited));
-  return { store, principal, projectId, tools, approvals, operations, calls, runs, filesystem, reconciled, close };
+  const parts = { tools, approvals, operations, calls, runs, filesystem, histories };
+  return { store, principal, projectId, ...parts, reconciled, close };
 }
 
 async function ensurePlace(store: Store, clock: Clock, principal: Principal, projectId: string): Promise<void> {

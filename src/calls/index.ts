@@ -23,4 +23,5 @@ export { propose, type Proposed, type Reply } from './propose.ts';
 export { recordRecovered, recoverCall, type Recovered, type Recovery, resultOf } from './recover.ts';
 export { outcomeOfResult, resultEvent, type ResultOf } from './result-event.ts';
 export { outcomeOfStored, settleByPerson, settleByStatus } from './settle.ts';
+export { callSessionHooks } from './session-hooks.ts';
 export { type LedgerCall, ledgerCalls, ledgerResultOf, rejudge, standNow } from './standing.ts';

@@ -42,6 +42,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./runs.ts'),
   },
   {
+    name: 'sessions',
+    summary: 'List, show, checkpoint, fork, compare, take back and delete sessions',
+    load: () => import('./sessions.ts'),
+  },
+  {
     name: 'approvals',
     summary: 'List, show and decide what waits for a person',
     load: () => import('./approvals.ts'),

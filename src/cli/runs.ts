@@ -3,7 +3,7 @@ import type { RunView } from '../app/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { runRow } from './run-lines.ts';
 import { tell } from './tell-run.ts';
-import { type RunOptions, withConfigured, withoutAgents } from './with-runtime.ts';
+import { type RunOptions, withAgents, withoutAgents } from './with-runtime.ts';
 
 /** `holdfast runs list|show|stop|resume`. */
 export function define(command: Command, context: CommandContext): void {
@@ -76,8 +76,7 @@ async function resume(
   runId: string,
   options: RunOptions & { readonly adopt?: true },
 ): Promise<ExitCode> {
-  return withConfigured(context, options, async ({ holdfast }) => {
-    const { runtime } = holdfast;
+  return withAgents(context, options, async ({ runtime }) => {
     const { watchedRun } = await import('./watched-run.ts');
     const how = { adopt: options.adopt ?? false };
     return watchedRun(context, runtime, (listener) => runtime.runs.resume(runtime.principal, runId, listener, how));

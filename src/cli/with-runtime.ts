@@ -47,6 +47,17 @@ export async function withoutAgents(
   }
 }
 
+/** Opens the data folder with the agents of the configuration, where there is one, and with those of the house. */
+export async function withAgents(
+  context: CommandContext,
+  options: RunOptions,
+  work: (holdfast: Holdfast) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { loadConfigFile } = await import('../app/index.ts');
+  if (await loadConfigFile(options.config)) return withConfigured(context, options, ({ holdfast }) => work(holdfast));
+  return withoutAgents(context, options, work);
+}
+
 /** Opens the data folder with every tool that can be known: those of MCP servers too, where a configuration names them. */
 export async function withEveryTool(
   context: CommandContext,

@@ -11,6 +11,8 @@ export interface RunsContext {
   /** This process in `instances`: what owns the runs it carries out. */
   readonly instanceId: string;
   readonly filesystem: Filesystem;
+  /** Makes a checkpoint of the run's branch and of its session's workspace. */
+  readonly checkpoint?: (run: RunRecord) => Promise<void>;
 }
 
 /** How often a failing model is asked again, and how long the pauses are. */
@@ -43,6 +45,8 @@ export interface Agent {
   readonly maxParallelChildren: number;
   /** History is compacted before a turn that would be longer than this, in estimated tokens; null: never. */
   readonly compactAboveTokens: number | null;
+  /** `before_writes`: a checkpoint is made before each reply's writing calls; no checkpoint, no call. */
+  readonly checkpoints?: 'never' | 'before_writes';
 }
 
 /** What a host may hear of a run while it goes on. */

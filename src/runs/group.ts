@@ -46,6 +46,8 @@ export async function carryOutGroup(
   if (standings.some((standing) => standing.state === 'waiting')) return { end: 'waiting', unwritten: [] };
   const unwritten: NewEvent[] = [];
   const ready = standings.filter((standing): standing is Ready => standing.state === 'ready');
+  if (driving.agent.checkpoints === 'before_writes' && ready.some(({ call }) => call.tool.effect !== 'read'))
+    await context.checkpoint?.(driving.run);
   for (const side of sideBySide(ready, driving)) {
     if (driving.signal.aborted) return { end: 'stopped', unwritten };
     const outcomes = await Promise.all(side.map((one) => carryOutCall(context, driving, groupId, one)));

@@ -6,6 +6,7 @@ export { closeModellessRun, type ModellessRun, openModellessRun } from './guard-
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';
 export type { RunPage } from './run-store.ts';
 export { type ResumeOptions, type RunHandle, Runs } from './service.ts';
+export { runSessionHooks } from './session-hooks.ts';
 export { runsSchema } from './tables.ts';
 export type {
   FrozenRunConfig,

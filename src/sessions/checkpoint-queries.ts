@@ -30,6 +30,9 @@ WHERE c.checkpoint_id = ? AND c.root_frame_id = ? AND s.tenant_id = ?`;
 export const LIST_CHECKPOINTS = `SELECT * FROM session_checkpoints WHERE root_frame_id = ? AND number > ?
 ORDER BY number LIMIT ?`;
 
+export const NEWEST_CHECKPOINTS = `SELECT * FROM session_checkpoints WHERE root_frame_id = ?
+ORDER BY number DESC LIMIT ?`;
+
 /** What the projection needs of a branch's checkpoints, in their order. */
 export const CHAIN_OF_BRANCH = `SELECT checkpoint_id, branch_id, parent_checkpoint_id,
   action_cursor, message_cursor, cell_cursor, auto_event_cursor,
@@ -61,6 +64,8 @@ export const END_OPERATION = `UPDATE restore_operations SET status = ?, error = 
 WHERE operation_id = ? AND status = 'running'`;
 export const RUNNING_OPERATION = `SELECT o.* FROM restore_operations o JOIN sessions s ON s.root_frame_id = o.root_frame_id
 WHERE o.root_frame_id = ? AND s.tenant_id = ? AND o.status = 'running'`;
+export const OPERATION_OF_ID = `SELECT o.* FROM restore_operations o JOIN sessions s ON s.root_frame_id = o.root_frame_id
+WHERE o.operation_id = ? AND o.root_frame_id = ? AND s.tenant_id = ?`;
 export const LIST_OPERATIONS = `SELECT * FROM restore_operations WHERE root_frame_id = ? AND operation_id > ?
 ORDER BY operation_id LIMIT ?`;
 

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../core/index.ts';
-import type { Tx } from '../store/index.ts';
-import type { ActionEventType, ActionGroupKind } from './model.ts';
+import type { ReadTx, Tx } from '../store/index.ts';
+import type { ActionEventType, ActionGroupKind, Principal } from './model.ts';
 
 /** What is about to be written to a session's ledger. */
 export type Admission =
@@ -34,6 +34,12 @@ export interface Reverted {
   readonly at: number;
 }
 
+/** Records that outlive their session, since they are somebody's audit. */
+export interface KeptRecords {
+  readonly what: string;
+  readonly count: number;
+}
+
 /** What another context adds to a checkpoint that is being made. */
 export interface CheckpointParts {
   readonly autoEventCursor?: number;
@@ -51,6 +57,8 @@ export interface CheckpointParts {
 export interface SessionHooks {
   admit?(tx: Tx, admission: Admission): Promise<void>;
   onRevert?(tx: Tx, reverted: Reverted): Promise<void>;
+  /** What stays in this room when the session goes; or throws, when the session must not go now. Removes nothing. */
+  keepsOf?(tx: ReadTx, rootFrameId: string, principal: Principal): Promise<readonly KeptRecords[]>;
   /** The whole session is about to go: removes what this room keeps about it, or throws for what must stay. */
   onDelete?(tx: Tx, rootFrameId: string): Promise<void>;
   checkpointParts?(tx: Tx, at: { readonly rootFrameId: string; readonly branchId: string }): Promise<CheckpointParts>;

@@ -30,7 +30,14 @@ export {
   readGroupLedger,
   revertedSince,
 } from './group-ledger.ts';
-export { type Admission, admitAll, type CheckpointParts, type Reverted, type SessionHooks } from './hooks.ts';
+export {
+  type Admission,
+  admitAll,
+  type CheckpointParts,
+  type KeptRecords,
+  type Reverted,
+  type SessionHooks,
+} from './hooks.ts';
 export {
   appendEvent,
   type LedgerEntry,
@@ -83,10 +90,19 @@ export {
   type BegunRestore,
   finishRestore,
   revertMarkerKey,
+  restoreOfId,
   rollBackRestore,
   runningRestore,
 } from './restores.ts';
-export { listCheckpoints, listRestores, visibleEvents, visibleGroups, visibleMessages } from './visible.ts';
+export {
+  listCheckpoints,
+  listRestores,
+  newestCheckpoints,
+  visibleEvents,
+  visibleGroups,
+  visibleMessages,
+} from './visible.ts';
+export { bindWorkspace, workspaceOf } from './workspace-binding.ts';
 export * from './records/index.ts';
 export * from './workspace/index.ts';
 export {

@@ -39,6 +39,8 @@ export async function beginRestore(
     readonly undoTreeId: string | null;
     readonly expectedHead?: string | null;
     readonly preview?: JsonValue;
+    /** A fresh id, where the caller has to find the operation again; else one is made. */
+    readonly operationId?: string;
   },
 ): Promise<BegunRestore> {
   const { rootFrameId, kind } = restore;
@@ -55,7 +57,7 @@ export async function beginRestore(
     ...(restore.expectedHead === undefined ? {} : { expectedHead: restore.expectedHead }),
   });
   const operation = operationOf({
-    operation_id: context.ids.next(),
+    operation_id: restore.operationId ?? context.ids.next(),
     root_frame_id: rootFrameId,
     branch_id: kind === 'revert' ? activeBranchId : target.branchId,
     kind,
@@ -123,6 +125,17 @@ export async function runningRestore(
   rootFrameId: string,
 ): Promise<RestoreOperation | null> {
   const row = await tx.get(sql.RUNNING_OPERATION, [rootFrameId, principal.tenant]);
+  return row ? operationOf(row) : null;
+}
+
+/** The restore operation of that id in that session, or null. */
+export async function restoreOfId(
+  tx: ReadTx,
+  principal: Principal,
+  rootFrameId: string,
+  operationId: string,
+): Promise<RestoreOperation | null> {
+  const row = await tx.get(sql.OPERATION_OF_ID, [operationId, rootFrameId, principal.tenant]);
   return row ? operationOf(row) : null;
 }
 

@@ -17,7 +17,7 @@ export interface SessionHistoryOptions {
   readonly pen: SessionPen;
   readonly workspaces: WorkspaceStore;
   /** The folder a session works in, or null for one without. */
-  readonly directoryOf: (rootFrameId: string) => string | null;
+  readonly directoryOf: (rootFrameId: string) => string | null | Promise<string | null>;
   readonly scan?: ScanOptions;
   readonly faults?: FaultPoints;
 }
@@ -81,14 +81,31 @@ export class SessionHistory {
     return { target, changes, notUndone, notUndoneMore: rows.length > SHOWN };
   }
 
+  /** What changes in the workspace from one checkpoint to another. CHECKPOINT_NOT_FOUND, WORKSPACE_TREE_NOT_FOUND. */
+  async diff(principal: Principal, rootFrameId: string, from: string, to: string): Promise<readonly TreeChange[]> {
+    const trees = await this.#options.store.read('sessions.diff', async (tx) => ({
+      from: (await requireCheckpoint(tx, principal, rootFrameId, from)).workspaceTreeId,
+      to: (await requireCheckpoint(tx, principal, rootFrameId, to)).workspaceTreeId,
+    }));
+    if (trees.from === null || trees.to === null)
+      throw fail('WORKSPACE_TREE_NOT_FOUND', 'One of the checkpoints names no workspace.');
+    return this.#options.workspaces.diff(trees.from, trees.to);
+  }
+
   /**
    * Takes the active branch and the workspace back to a checkpoint. Holds the session's pen; what was there is captured
    * first and can be gone back to. A failure on the way restores the workspace and the history as they were; where that
-   * fails too, or the process dies, the session is marked and `recover` ends it. Refuses as `beginRestore` and
+   * fails too, or the process dies, the session is marked and `recover` ends it. The operation gets `operationId` where
+   * one is given: `restoreOfId` then tells how it ended. Refuses as `beginRestore` and
    * `WorkspaceStore.restore` do, and with TICKET_TIMEOUT.
    */
-  async revert(principal: Principal, rootFrameId: string, checkpointId: string): Promise<Checkpoint> {
-    return this.#restore(principal, rootFrameId, 'revert', async () => checkpointId);
+  async revert(
+    principal: Principal,
+    rootFrameId: string,
+    checkpointId: string,
+    operationId?: string,
+  ): Promise<Checkpoint> {
+    return this.#restore(principal, rootFrameId, 'revert', async () => checkpointId, operationId);
   }
 
   /** Makes another branch the active one, with the workspace of its head. As `revert` in everything else. */
@@ -105,6 +122,7 @@ export class SessionHistory {
     rootFrameId: string,
     kind: RestoreOperation['kind'],
     targetOf: (tx: Tx) => Promise<string>,
+    operationId?: string,
   ): Promise<Checkpoint> {
     const { store, context, pen } = this.#options;
     const owner = principal.subject;
@@ -113,7 +131,8 @@ export class SessionHistory {
       const undoTreeId = before?.treeId ?? null;
       const begun = await store.write(`sessions.${kind}`, async (tx) => {
         const restore = { rootFrameId, kind, targetCheckpointId: await targetOf(tx), undoTreeId };
-        return beginRestore(tx, context, principal, restore);
+        const named = operationId === undefined ? restore : { ...restore, operationId };
+        return beginRestore(tx, context, principal, named);
       });
       void this.#faults.reach('checkpoint-committed');
       return this.#carryOut(principal, begun, before);
@@ -134,7 +153,7 @@ export class SessionHistory {
   /** Makes the workspace what a tree says; without a tree there is nothing to do. */
   async #putBack(rootFrameId: string, treeId: string | null, current: Capture | null): Promise<void> {
     if (treeId === null) return;
-    const directory = this.#options.directoryOf(rootFrameId);
+    const directory = await this.#options.directoryOf(rootFrameId);
     if (directory === null || current === null)
       throw fail('WORKSPACE_NOT_A_FOLDER', 'The session has no workspace to restore.');
     await this.#options.workspaces.restore(treeId, directory, current);
@@ -171,7 +190,7 @@ export class SessionHistory {
   }
 
   async #capture(rootFrameId: string): Promise<Capture | null> {
-    const directory = this.#options.directoryOf(rootFrameId);
+    const directory = await this.#options.directoryOf(rootFrameId);
     return directory === null ? null : this.#options.workspaces.capture(directory, this.#options.scan);
   }
 }

@@ -101,6 +101,14 @@ export async function listCheckpoints(
   return readPage(tx, sql.LIST_CHECKPOINTS, params, pageSize(query.limit), checkpointOf, (one) => String(one.number));
 }
 
+const NEWEST = 20;
+
+/** The newest checkpoints of a session, newest first, at most twenty. SESSION_NOT_FOUND. */
+export async function newestCheckpoints(tx: ReadTx, principal: Principal, rootFrameId: string): Promise<Checkpoint[]> {
+  await requireSession(tx, principal, rootFrameId);
+  return (await tx.all(sql.NEWEST_CHECKPOINTS, [rootFrameId, NEWEST])).map(checkpointOf);
+}
+
 /** Restore operations of a session, oldest first. SESSION_NOT_FOUND. */
 export async function listRestores(
   tx: ReadTx,

@@ -49,7 +49,7 @@ export const sessionsErrorCodes = {
     http: 409,
     exit: 1,
     retryable: true,
-    resolve: 'Finish the interrupted revert of the session, then try again.',
+    resolve: 'End the interrupted revert with `holdfast sessions recover`, then try again.',
   },
   SESSION_CORRUPT: {
     family: 'corruption',
@@ -120,6 +120,13 @@ export const sessionsErrorCodes = {
     exit: 1,
     retryable: false,
     resolve: 'Mark the milestones in their order, and end the attempt once.',
+  },
+  SESSION_UNRESOLVED: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Find out what became of the call with `holdfast operations list --open`, settle it, then try again.',
   },
   RECORD_NOT_FOUND: {
     family: 'not_found',

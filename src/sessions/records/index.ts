@@ -1,3 +1,4 @@
+export { countAllRecords, RECORD_SHAPES } from './all-records.ts';
 export {
   addArtifactVersion,
   ARTIFACT,

@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import type { FaultPoints } from '../core/index.ts';
+import { type SessionContext, SessionHistory, SessionPen, workspaceOf, WorkspaceStore } from '../sessions/index.ts';
+import type { Store } from '../store/index.ts';
+import { DATA_FILES } from './data-folder.ts';
+
+/** The history of the sessions of one data folder, with the folders they work in. */
+export interface Histories {
+  readonly history: SessionHistory;
+  readonly workspaces: WorkspaceStore;
+  readonly pen: SessionPen;
+}
+
+/** Puts it together. `given` says which folder a session works in; where it says nothing, what was bound to it does. */
+export function openHistories(of: {
+  readonly store: Store;
+  readonly dataDir: string;
+  readonly context: SessionContext;
+  readonly given: ((rootFrameId: string) => string | null) | undefined;
+  readonly faults: FaultPoints;
+}): Histories {
+  const { store, dataDir, context, given, faults } = of;
+  const { clock, ids } = context;
+  const workspaces = new WorkspaceStore({ store, folder: join(dataDir, DATA_FILES.workspaces), clock, ids, faults });
+  const pen = new SessionPen(store, context);
+  const directoryOf = async (rootFrameId: string): Promise<string | null> =>
+    given?.(rootFrameId) ?? store.read('app.workspace', (tx) => workspaceOf(tx, rootFrameId));
+  const history = new SessionHistory({ store, context, pen, workspaces, directoryOf, faults });
+  return { history, workspaces, pen };
+}
