@@ -128,6 +128,12 @@ export class Run {
     return this.refresh();
   }
 
+  /** Waits for whatever it needs of people, whoever decides and in whatever process, until it has ended. */
+  async wait(listener?: RunListener): Promise<this> {
+    await this.#runtime.runs.whenDecided(this.#principal, this.id, listener);
+    return this.refresh();
+  }
+
   /** Stops it; see `Runs.stop`. */
   async stop(): Promise<this> {
     await this.#runtime.runs.stop(this.#principal, this.id);

@@ -25,6 +25,7 @@ import type { Principal, SessionContext } from '../sessions/index.ts';
 import { addProject, appendFeed, ensureTenant, findProject, startHeartbeat, type Store } from '../store/index.ts';
 import { acceptArguments, inputOf, ToolRegistry } from '../tools/index.ts';
 import type { HoldfastOptions } from './holdfast.ts';
+import { startExpiry } from './expiry-timer.ts';
 import { openHoldfastStore } from './open-store.ts';
 import { pausedBecause } from './pause.ts';
 import { type Histories, openHistories } from './session-history.ts';
@@ -117,13 +118,15 @@ async function assemble(
   runs.define(sessionKeeper(revertSession));
   const reconciled = await runs.reconcile();
   let closing: Promise<void> | undefined;
+  const approvals = new Approvals(store, sessions, (action, edited) => validateEdit(tools, action, edited));
+  const stopExpiry = startExpiry(approvals);
   const closeAll = async (): Promise<void> => {
+    await stopExpiry();
     await runs.close();
     await heartbeat.stop();
     await store.close();
   };
   const close = (): Promise<void> => (closing ??= closeAll());
-  const approvals = new Approvals(store, sessions, (action, edited) => validateEdit(tools, action, edited));
   const parts = { tools, approvals, operations, calls, runs, filesystem, histories };
   return { store, principal, projectId, ...parts, reconciled, close };
 }

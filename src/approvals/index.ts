@@ -58,7 +58,7 @@ export {
   type ShadowReport,
 } from './policy.ts';
 export { projectBatch } from './projection.ts';
-export { latestRequest, type NewRequest, requestPermission, requireRequest } from './requests.ts';
+export { hasPending, latestRequest, type NewRequest, requestPermission, requireRequest } from './requests.ts';
 export { dropRule, importedDecision, importRule, listRules, type NewRule, putRule, rulesFor } from './rules.ts';
 export { Approvals, argumentsOf, readBatch, type Said } from './service.ts';
 export { approvalsSchema } from './tables.ts';

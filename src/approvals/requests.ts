@@ -178,3 +178,13 @@ export async function latestRequest(
   const row = await tx.get(sql.SELECT_LATEST, [groupId, actionId, principal.tenant]);
   return row ? requestOf(row) : null;
 }
+
+/** Whether a person has to decide something of this run. */
+export async function hasPending(
+  tx: ReadTx,
+  principal: Principal,
+  run: { readonly rootFrameId: string; readonly runId: string },
+): Promise<boolean> {
+  const row = await tx.get(sql.LIST_PENDING_OF_RUN, [run.rootFrameId, run.runId, principal.tenant]);
+  return row !== undefined;
+}

@@ -9,6 +9,7 @@ import { releaseOrphans } from './orphans.ts';
 import * as sql from './run-queries.ts';
 import { adoptConfig, listRuns, type RunPage, requireRun, runTree, takeRun } from './run-store.ts';
 import { stopTree } from './stop-run.ts';
+import { WaitingRuns } from './waiting.ts';
 
 /** A run that this process carries out. `ended` settles when it waits, has ended, or failed to be carried out. */
 export interface RunHandle {
@@ -37,8 +38,16 @@ export class Runs {
   readonly #agents = new Map<string, Agent>();
   readonly #running = new Map<string, { readonly stop: AbortController; readonly ended: Promise<RunRecord> }>();
 
+  readonly #waiting: WaitingRuns;
+
   constructor(context: RunsContext) {
     this.#context = context;
+    const { store } = context.calls;
+    this.#waiting = new WaitingRuns({
+      store,
+      resume: (principal, runId, listener) => this.resume(principal, runId, listener),
+      get: (principal, runId) => this.get(principal, runId),
+    });
     this.#pen = new SessionPen(context.calls.store, context.calls.sessions);
   }
 
@@ -93,6 +102,16 @@ export class Runs {
   }
 
   /**
+   * Waits for the decisions that a run needs, in whatever process they are made, carries it on each time nothing of it
+   * or below it waits any more, and settles when it has ended. Settles never where this process closes before that.
+   */
+  async whenDecided(principal: Principal, runId: string, listener: RunListener = {}): Promise<RunRecord> {
+    const run = await this.get(principal, runId);
+    this.#agent(run.agent);
+    return this.#waiting.wait(principal, runId, listener);
+  }
+
+  /**
    * Stops a run and every run below it: what waits is cancelled, nothing more is started; what had started is unknown
    * until it is known. A run of another living process is asked to stop and does so at its next step.
    */
@@ -133,6 +152,7 @@ export class Runs {
 
   /** Asks every run of this process to stop and waits for them. */
   async close(): Promise<void> {
+    this.#waiting.close();
     for (const { stop } of this.#running.values()) stop.abort();
     await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended));
   }
