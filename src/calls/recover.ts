@@ -96,8 +96,18 @@ async function redeliver(
   const scope = exactScope(call.tool, call.input, recovery.filesystem);
   const invocation: Invocation = { ...invocationOf(principal, stored), signal: recovery.signal };
   const attempt = await attemptExecute(call.tool, call.input, invocation);
-  const finding = await classify(call.tool, call.input, attempt);
+  const finding = ofAllDeliveries(stored, await classify(call.tool, call.input, attempt));
   return conclude(context, principal, stored, { finding, scope, recovery, invocation });
+}
+
+/**
+ * What a repeated delivery says about the call. That it did nothing itself says nothing about the delivery before it:
+ * only a tool that was asked first, and said finally that it did not happen, is known not to have done it.
+ */
+function ofAllDeliveries(stored: StoredCall, finding: Finding): Finding {
+  if (finding.found !== 'not_done' || stored.call.tool.effect === 'reconcilable') return finding;
+  const reason = `It was delivered again, and that did nothing (${finding.reason}); what was sent before may have.`;
+  return { found: 'unknown', code: 'OUTCOME_UNKNOWN', reason };
 }
 
 async function lease(

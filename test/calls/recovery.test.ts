@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test';
 import { recoverCall, settleByPerson, settleByStatus } from '../../src/calls/index.ts';
+import { NotDone } from '../../src/index.ts';
 import { assert, check, manualClock } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
 
@@ -67,6 +68,31 @@ check(
     assert.equal(sent(), 2);
   },
 );
+
+for (const [what, second, onError] of [
+  ['says NotDone', new NotDone('the server is not connected'), 'unknown'],
+  ['throws where onError says not_done', new Error('refused'), 'not_done'],
+] as const)
+  check(`a repeated delivery that ${what} does not make the first one undone: it stays unknown`, async (t) => {
+    let world = 0;
+    let sent = 0;
+    const { clock, run, recover } = await interrupted(t, {
+      effect: 'idempotent',
+      onError,
+      timeoutMs: 50,
+      execute: () => {
+        sent += 1;
+        if (sent > 1) throw second;
+        world += 1;
+        return new Promise(() => undefined);
+      },
+    });
+    clock.advance(60_000);
+    const { outcome } = await recover();
+    assert.deepEqual([world, sent, outcome.state], [1, 2, 'unknown']);
+    assert.match('reason' in outcome ? outcome.reason : '', /what was sent before may have/);
+    assert.equal((await run.refresh()).view.calls[0]?.outcome?.state, 'unknown');
+  });
 
 check('no delivery happens after the approval has expired: it is asked again', async (t) => {
   const { clock, recover, sent } = await interrupted(
