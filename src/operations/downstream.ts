@@ -19,7 +19,10 @@ export interface DeliveryRequest {
   readonly leaseUntil: number;
 }
 
-/** What a delivery is known to have done. `unknown` says nothing either way. */
+/**
+ * What this delivery is known to have done. `unknown` says nothing either way; `not_done` of a repeated delivery settles
+ * nothing, since an earlier one may have been carried out.
+ */
 export type DeliveryAnswer =
   | { readonly kind: 'done'; readonly receipt: Receipt }
   | { readonly kind: 'not_done'; readonly reason: string }

@@ -113,10 +113,12 @@ async function finishDelivery(
   port: DownstreamPort,
   work: StoredWork,
   answer: DeliveryAnswer,
-  terms: { readonly failure: ProcessFailure; readonly now: number },
+  terms: { readonly failure: ProcessFailure; readonly now: number; readonly attempt: number },
 ): Promise<ProcessOutcome> {
   if (answer.kind === 'unknown') return 'outcome_unknown';
   if (answer.kind === 'not_done') {
+    // That this delivery did nothing says nothing about an earlier one whose answer was lost.
+    if (terms.attempt > 1) return 'outcome_unknown';
     const by = work.tool.contract.name;
     await settleFound(
       context,
@@ -156,7 +158,7 @@ async function deliver(
   await context.faults.reach('effect-about-to-send');
   const answer = await port.deliver(deliveryRequest(work, held, current, terms.now));
   await context.faults.reach('effect-sent');
-  return finishDelivery(context, port, work, answer, terms);
+  return finishDelivery(context, port, work, answer, { ...terms, attempt: held.attemptCount });
 }
 
 /**

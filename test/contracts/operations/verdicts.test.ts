@@ -155,6 +155,18 @@ check('http: an intent that nobody has tried is not settled by a query', async (
   assert.equal(await desk.operations.process(statusRef, { workerId: 'worker', now: T0 + 9001 }), 'succeeded');
 });
 
+check(
+  'http: a repeated delivery that is refused settles nothing: the first one may have been carried out',
+  async (t) => {
+    const { desk, service, effects } = await openHome(t, 'http', { verdicts: true });
+    const statusRef = await stopped(desk, 'after_downstream_commit');
+    assert.equal(await effects(), 1);
+    await service?.setMood('refuses');
+    assert.equal(await desk.operations.process(statusRef, { workerId: 'worker', now: T0 + 9000 }), 'outcome_unknown');
+    assert.equal((await desk.operations.show(USER, statusRef, T0 + 9500)).known, 'unknown');
+  },
+);
+
 check('http: what the other side says it refused is settled as not done', async (t) => {
   const { desk, service, effects } = await openHome(t, 'http', { verdicts: true });
   await service?.setMood('refuses');
