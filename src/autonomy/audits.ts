@@ -12,6 +12,7 @@ import { countField, wordField } from './fields.ts';
 import { type AutoEvent, SUBJECT_KINDS, type SubjectKind } from './model.ts';
 import * as sql from './queries.ts';
 import { proveReview } from './review-proof.ts';
+import { isImported } from './usable.ts';
 import { type VisibleLog, visibleLog } from './visible.ts';
 
 export interface AuditQuery {
@@ -97,8 +98,9 @@ async function auditRow(
   const shown = events.filter((event) => log.shows(event));
   const row = rowOf(shown, ordinal);
   const run = await tx.get(sql.RUN_BY_ID, [shown[0]?.run_id ?? '']);
-  if (run !== undefined && run['trust_state'] !== 'local') return imported(row);
   try {
+    requireProof(run !== undefined, 'run', 'it is missing');
+    if (await isImported(tx, principal, sql.RUNS.read(run ?? {}))) return imported(row);
     await proveAudit(tx, context, principal, events);
     return row;
   } catch (error) {

@@ -4,6 +4,7 @@ import type { ReadTx } from '../store/index.ts';
 import { fold } from './advance.ts';
 import type { AutonomyContext } from './context.ts';
 import { UNASSESSED, UNENDED } from './documents.ts';
+import { requireProof } from './errors.ts';
 import { eventsOfRoot } from './events.ts';
 import type { AutoAssessment, AutoEvent, AutoRepair, AutoReview, AutoRun } from './model.ts';
 import * as sql from './queries.ts';
@@ -53,17 +54,10 @@ export async function exportProjection(
   };
   for (const row of await tx.all(sql.RUNS_OF_ROOT, [rootFrameId])) {
     const run = sql.RUNS.read(row);
-    const own = shown.filter((event) => event.run_id === run.run_id);
-    if (own.length === 0 && log !== null) continue;
-    await addRun(
-      tx,
-      context,
-      principal,
-      out,
-      run,
-      all.filter((event) => event.run_id === run.run_id),
-      own,
-    );
+    const whole = all.filter((event) => event.run_id === run.run_id);
+    const own = whole.filter((event) => log === null || log.shows(event));
+    requireProof(whole.length > 0, 'run', 'it has no events');
+    if (own.length > 0) await addRun(tx, context, principal, out, run, whole, own);
   }
   return out;
 }

@@ -4,12 +4,13 @@ import type { ReadTx } from '../store/index.ts';
 import { fold } from './advance.ts';
 import type { AutonomyContext } from './context.ts';
 import { candidateFields, scopeOf } from './documents.ts';
-import { codeOf } from './errors.ts';
+import { codeOf, requireProof } from './errors.ts';
 import { eventsOfRun } from './events.ts';
 import { isTerminal } from './machine.ts';
 import type { AutoEvent, AutoRun, RunProjection } from './model.ts';
 import * as sql from './queries.ts';
 import { proveRunWith } from './run-proof.ts';
+import { isImported } from './usable.ts';
 import { tailOf, visibleLog } from './visible.ts';
 
 /**
@@ -33,8 +34,9 @@ export async function projectRun(
   const row = await tx.get(sql.RUN_BY_ID, [tail.runId]);
   const place = { last_event_id: tail.eventId, last_event_ordinal: tail.cursor };
   try {
+    requireProof(row !== undefined, 'run', 'it is missing');
     const run = sql.RUNS.read(row ?? {});
-    if (run.trust_state !== 'local')
+    if (await isImported(tx, principal, run))
       return { run: { ...runView(run, shown), status: 'unverified_import' }, ...place, events: shown };
     await proveRunWith(tx, context, principal, run, all);
     return { run: runView(fold(shown), shown), ...place, events: shown };

@@ -48,7 +48,7 @@ export interface RepairFacts {
  */
 export function proveRepair(log: EventLog, repair: AutoRepair, groups: readonly BoundGroup[]): RepairFacts {
   requireProof(
-    repair.start_request_sha256 === doc.repairStartDigest(repair),
+    repair.start_request_sha256 === doc.repairStartDigest(repair) && repair.verification_review_run_id === null,
     REPAIR,
     'what was to be repaired differs',
   );

@@ -9,7 +9,7 @@ import {
 } from '../sessions/index.ts';
 import type { ReadTx } from '../store/index.ts';
 import type { AutonomyContext } from './context.ts';
-import { abandoned } from './errors.ts';
+import { abandoned, requireProof } from './errors.ts';
 import { isTerminal } from './machine.ts';
 import type { AutoRun } from './model.ts';
 import * as sql from './queries.ts';
@@ -70,4 +70,15 @@ export async function requireMutable(
 ): Promise<ProvedRun> {
   if (isTerminal(run.status)) throw terminal(run);
   return requireCurrent(tx, context, principal, run);
+}
+
+/**
+ * Whether the run came with a package: it is shown as unverified, and nothing of it is proved. Only a session that was
+ * imported has such runs; one elsewhere was made by an edit. AUTO_PROOF_FAILED.
+ */
+export async function isImported(tx: ReadTx, principal: Principal, run: AutoRun): Promise<boolean> {
+  if (run.trust_state === 'local') return false;
+  const { origin } = await requireSession(tx, principal, run.root_frame_id);
+  requireProof(origin === 'import', 'run', 'it claims to be imported');
+  return true;
 }

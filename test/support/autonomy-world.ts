@@ -32,7 +32,7 @@ import {
   openGroup,
   WorkspaceStore,
 } from '../../src/sessions/index.ts';
-import type { Row } from '../../src/store/index.ts';
+import type { Row, Store } from '../../src/store/index.ts';
 import { AGENT, openSessionWorld, OWNER, SCHEMAS, type SessionWorld } from './session-world.ts';
 
 export const AUTONOMY_SCHEMAS = [...SCHEMAS, autonomySchema];
@@ -57,6 +57,9 @@ export interface AutonomyWorld extends SessionWorld {
 export async function openAutonomyWorld(proofs: Partial<AutonomyProofs> = {}): Promise<AutonomyWorld> {
   return around(await openSessionWorld([autonomyHooks], AUTONOMY_SCHEMAS), proofs);
 }
+
+/** The same session by another process: with a store of its own on the same file. */
+export const withStore = (world: AutonomyWorld, store: Store): AutonomyWorld => around({ ...world, store }, {});
 
 function around(world: SessionWorld, proofs: Partial<AutonomyProofs>): AutonomyWorld {
   const { store, clock, context } = world;
