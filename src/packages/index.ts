@@ -5,6 +5,7 @@ export { packageSessionHooks } from './hooks.ts';
 export { replaceUrls } from './import/delivery-text.ts';
 export { ImportStages } from './import/stages.ts';
 export { type ImportResult, PACKAGE_CONTENT_TYPE, type PackageContext } from './model.ts';
+export { type ObservationScope, OBSERVATIONS_NAME, preflightObservations } from './observations.ts';
 export {
   type Quarantine,
   quarantineKey,

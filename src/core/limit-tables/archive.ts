@@ -81,6 +81,8 @@ export const archiveLimits = {
   packagePlans: { max: 5000, unit: 'items', why: 'The package contract; counted before any record is read.' },
   packageIdCodePoints: { max: 512, unit: 'code points', why: 'The package contract for one identity.' },
   packageFileNameBytes: { max: 255, unit: 'bytes', why: 'The package contract: what common file systems take.' },
+  observations: { max: 100_000, unit: 'items', why: 'The package contract; counted before any record is read.' },
+  observationBytes: { max: 16 * MIB, unit: 'bytes', why: 'The package contract; checked before the file is parsed.' },
   deliveryWorkBytes: {
     max: 512 * MIB,
     unit: 'bytes',

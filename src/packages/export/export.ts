@@ -106,8 +106,7 @@ export async function exportPackage(
     await stage(context, principal, start, staged, makeStages(context, start.session));
     const built = await build(context, staged, join(folder, 'package.zip'));
     await requireImportable(context, built.path);
-    const mark = await store.read('packages.export', (tx) => exportMark(tx, rootFrameId));
-    if (mark !== start.mark) throw fail('EXPORT_SOURCE_CHANGED', 'The session changed during export.');
+    await store.read('packages.export', (tx) => requireUnchanged(tx, start));
     return exported(context, folder, built, rootFrameId);
   } catch (error) {
     removeFolder(files, folder);
@@ -117,14 +116,21 @@ export async function exportPackage(
 
 const isRedacted = (value: JsonValue): boolean => canonicalJson(redact(value)) !== canonicalJson(value);
 
+/** EXPORT_SOURCE_CHANGED when the session is no longer what it was when the export began. */
+async function requireUnchanged(tx: ReadTx, { session, mark }: ExportStart): Promise<void> {
+  if ((await exportMark(tx, session.rootFrameId)) !== mark)
+    throw fail('EXPORT_SOURCE_CHANGED', 'The session changed during export.');
+}
+
 async function stage(
   context: PackageContext,
   principal: Principal,
-  { session }: ExportStart,
+  start: ExportStart,
   staged: StagedFiles,
   stages: ExportStages,
 ): Promise<void> {
   const { store } = context;
+  const { session } = start;
   const known = secretValues(context);
   const { rootFrameId: root } = session;
   const before = await store.read('packages.export', (tx) => readBefore(tx, root));
@@ -140,6 +146,7 @@ async function stage(
     staged.add({ path: `artifact-data/${sha256}`, size, sha256 }, () => fileChunks(context.files, path));
   requireMembers(staged.rows.length + DOCUMENTS.length + 2);
   await store.read('packages.export', async (tx) => {
+    await requireUnchanged(tx, start);
     const tools: documents.DocumentTools = {
       tx,
       principal,

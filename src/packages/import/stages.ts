@@ -190,7 +190,9 @@ export class ImportStages {
     const directory = workspaceOf(this.plan.root);
     if (directory === null) return;
     makeFolder(files, directory);
-    await workspaces.restore(this.plan.activeTreeId, directory, await workspaces.capture(directory));
+    const empty = await workspaces.capture(directory);
+    if (empty.created) this.addedTrees.push(empty.treeId);
+    await workspaces.restore(this.plan.activeTreeId, directory, empty);
     for (const { name, sha256 } of this.plan.files)
       await writeSnapshot(files, join(directory, name), sha256, this.pkg.content(`artifact-data/${sha256}`));
   }
