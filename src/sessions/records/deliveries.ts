@@ -145,14 +145,16 @@ export async function addDelivery(
   values: Omit<CompletionDelivery, 'id' | 'createdAt' | 'publishedAt'> & Partial<CompletionDelivery>,
   entry: RecordEntry = {},
 ): Promise<CompletionDelivery> {
-  const entries = entriesOf(values);
-  const made = await addRecord(tx, context, principal, rootFrameId, COMPLETION_DELIVERY, values, entry);
-  for (const [ordinal, said] of entries.entries()) {
+  const versions: ArtifactVersion[] = [];
+  for (const said of entriesOf(values)) {
     const versionId = id('version_id').check(said['version_id']);
     const version = await requireRecord(tx, principal, rootFrameId, ARTIFACT_VERSION, versionId);
     requireSame(said, version);
-    await tx.run(INSERT_RELATION, [made.id, ordinal, rootFrameId, version.artifactId, version.id]);
+    versions.push(version);
   }
+  const made = await addRecord(tx, context, principal, rootFrameId, COMPLETION_DELIVERY, values, entry);
+  for (const [ordinal, version] of versions.entries())
+    await tx.run(INSERT_RELATION, [made.id, ordinal, rootFrameId, version.artifactId, version.id]);
   return made;
 }
 
