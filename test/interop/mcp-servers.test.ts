@@ -1,7 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -9,16 +8,11 @@ import type { HoldfastError } from '../../src/core/index.ts';
 import { connectMcp, type HttpServer, type McpPolicies, mcpTools, type StdioServer } from '../../src/mcp/index.ts';
 import { acceptArguments, acceptOutput, type Tool, type ToolCallContext } from '../../src/tools/index.ts';
 import { assert, check } from '../support/index.ts';
+import { everythingOverHttp, program } from './reference-servers.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-servers-')));
 after(() => rmSync(folder, { recursive: true }));
 
-/** The program of a reference server, from the `bin` of its package. */
-function program(name: string): string {
-  const manifest = new URL(import.meta.resolve(`@modelcontextprotocol/${name}/package.json`));
-  const { bin } = JSON.parse(readFileSync(manifest, 'utf8')) as { bin: Record<string, string> };
-  return new URL(Object.values(bin)[0] ?? '', manifest).pathname;
-}
 const reference = (name: string, args: readonly string[] = [], env: Record<string, string> = {}): StdioServer => ({
   command: process.execPath,
   args: [program(name), ...args],
@@ -120,47 +114,12 @@ check(
   },
 );
 
-async function freePort(): Promise<number> {
-  const probe = createTcpServer();
-  await new Promise<void>((ready) => probe.listen(0, '127.0.0.1', ready));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((closed) => probe.close(closed));
-  return port;
-}
-
-/** The reference server listens on every interface; here it gets this machine's own only. */
-const LOOPBACK_ONLY = `data:text/javascript,${encodeURIComponent(`
-  import net from 'node:net';
-  const listen = net.Server.prototype.listen;
-  net.Server.prototype.listen = function (port, ...rest) {
-    return listen.call(this, Number(port), '127.0.0.1', ...rest);
-  };
-`)}`;
-
-async function untilListening(child: ChildProcess): Promise<void> {
-  let text = '';
-  await new Promise<void>((ready, failed) => {
-    child.once('exit', () => failed(new Error(`the server ended: ${text}`)));
-    child.stderr?.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-      if (/listening on port/.test(text)) ready();
-    });
-  });
-}
-
 check('the everything server over streamable HTTP does the same', async () => {
-  const port = await freePort();
-  const child = spawn(process.execPath, ['--import', LOOPBACK_ONLY, program('server-everything'), 'streamableHttp'], {
-    env: { PORT: String(port) },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const ended = new Promise((done) => child.once('exit', done));
+  const server = await everythingOverHttp();
   try {
-    await untilListening(child);
-    await withServer({ url: `http://127.0.0.1:${port}/mcp` }, EVERYTHING, everything);
+    await withServer({ url: server.url }, EVERYTHING, everything);
   } finally {
-    child.kill('SIGKILL');
-    await ended;
+    await server.close();
   }
 });
 

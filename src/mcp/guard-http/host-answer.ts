@@ -42,6 +42,13 @@ export class HostAnswer {
     if (this.open && !this.begun) this.#response.writeHead(head.status, headersForHost(head.headers));
   }
 
+  /** Begins a stream of events whose length nobody knows, since one of them may be replaced. */
+  beginStream(head: AnswerHead): void {
+    if (!this.open || this.begun) return;
+    this.#response.writeHead(head.status, headersForOwnBody(head.headers, 'text/event-stream'));
+    this.#response.flushHeaders();
+  }
+
   /** Begins a stream of events of the guard's own. */
   beginEvents(): void {
     if (!this.open || this.begun) return;

@@ -138,7 +138,7 @@ export class HttpCall implements CallChannel {
     const by = { answer: this.#answer, head: headOf(response) };
     const framer = new EventFramer();
     let resumable = false;
-    this.#answer.begin(by.head);
+    this.#answer.beginStream(by.head);
     try {
       for await (const chunk of response as AsyncIterable<Uint8Array>)
         for (const event of framer.push(chunk)) {

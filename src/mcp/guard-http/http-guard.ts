@@ -135,10 +135,12 @@ export class HttpGuard {
     if (greeting) this.#opened(response, greeting.elicits);
     if (request.method === 'DELETE' && head.status < 300)
       this.#sessions.delete(String(exchange.incoming.headers[SESSION]));
-    answer.begin(head);
     const events = mediaTypeOf(response.headers['content-type']) === 'text/event-stream';
     if (events && response.headers['content-encoding'] === undefined) await passEvents(response, answer, session);
-    else for await (const chunk of response as AsyncIterable<Uint8Array>) await answer.write(chunk);
+    else {
+      answer.begin(head);
+      for await (const chunk of response as AsyncIterable<Uint8Array>) await answer.write(chunk);
+    }
     answer.end();
   }
 
@@ -157,6 +159,7 @@ export class HttpGuard {
 async function passEvents(response: IncomingMessage, answer: HostAnswer, session: HttpSession): Promise<void> {
   const framer = new EventFramer();
   const by = { answer, head: headOf(response) };
+  answer.beginStream(by.head);
   session.listening.add(answer);
   try {
     for await (const chunk of response as AsyncIterable<Uint8Array>)

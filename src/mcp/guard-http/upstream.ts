@@ -53,8 +53,10 @@ export class Upstream {
     );
     let connected = false;
     sending.once('socket', (socket) => {
+      // One that was used before is connected already.
       connected = !socket.connecting;
-      socket.once(this.#url.protocol === 'https:' ? 'secureConnect' : 'connect', () => (connected = true));
+      if (!connected)
+        socket.once(this.#url.protocol === 'https:' ? 'secureConnect' : 'connect', () => (connected = true));
     });
     sending.on('error', (cause) => {
       const open = new Error('The server’s connection broke before it answered.', { cause });
