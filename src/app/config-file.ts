@@ -40,6 +40,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   'policies',
   'approver',
   'approvalExpiresMs',
+  'notices',
   'tools',
   'retiredTools',
   'workspaceOf',

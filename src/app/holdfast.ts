@@ -7,6 +7,7 @@ import type { StoreObserver } from '../store/index.ts';
 import type { Tool } from '../tools/index.ts';
 import { AgentHandle } from './agent.ts';
 import { agentOf } from './agent-definition.ts';
+import type { NoticeOptions } from './notices/notices.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
 
 /** How a runtime is opened. Everything has a default but nothing is read from the environment. */
@@ -25,6 +26,8 @@ export interface HoldfastOptions {
   readonly approver?: ApproverRule;
   /** How long a permission request waits. Milliseconds; null: for ever. Default 24 hours. */
   readonly approvalExpiresMs?: number | null;
+  /** Who is told that an approval waits: a signed webhook, a program. Default: nobody. */
+  readonly notices?: NoticeOptions;
   /** Tools that runs of this process may meet besides its agents' own, retired revisions among them. */
   readonly tools?: readonly Tool[];
   readonly retiredTools?: readonly Tool[];

@@ -26,6 +26,7 @@ import { addProject, appendFeed, ensureTenant, findProject, startHeartbeat, type
 import { acceptArguments, inputOf, ToolRegistry } from '../tools/index.ts';
 import type { HoldfastOptions } from './holdfast.ts';
 import { startExpiry } from './expiry-timer.ts';
+import { startNotices } from './notices/notices.ts';
 import { openHoldfastStore } from './open-store.ts';
 import { pausedBecause } from './pause.ts';
 import { type Histories, openHistories } from './session-history.ts';
@@ -54,6 +55,7 @@ export const APPROVER_ROLE = 'approver';
 const LOCAL_OWNER: Principal = Object.freeze({ tenant: 'local', subject: 'owner', roles: [APPROVER_ROLE] });
 const OWNER_DECIDES: ApproverRule = Object.freeze({ roles: [APPROVER_ROLE], subjects: [], requesterMayDecide: true });
 const NO_POLICIES: PolicySet = Object.freeze({ policies: [], mode: 'enforce' });
+const noNotices = (): Promise<void> => Promise.resolve();
 const DAY_MS = 24 * 60 * 60 * 1000;
 const INSTANCE_LEASE_MS = 10_000;
 
@@ -120,8 +122,10 @@ async function assemble(
   let closing: Promise<void> | undefined;
   const approvals = new Approvals(store, sessions, (action, edited) => validateEdit(tools, action, edited));
   const stopExpiry = startExpiry(approvals);
+  const told = { store, approvals, clock, principal };
+  const stopNotices = options.notices ? startNotices(told, options.notices) : noNotices;
   const closeAll = async (): Promise<void> => {
-    await stopExpiry();
+    await Promise.all([stopExpiry(), stopNotices()]);
     await runs.close();
     await heartbeat.stop();
     await store.close();

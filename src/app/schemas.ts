@@ -7,6 +7,7 @@ import { packagesSchema } from '../packages/index.ts';
 import { runsSchema } from '../runs/index.ts';
 import { sessionsSchema } from '../sessions/index.ts';
 import { type ContextSchema, STORE_SCHEMAS } from '../store/index.ts';
+import { noticesSchema } from './notices/tables.ts';
 import { controlsSchema } from './pause.ts';
 
 /** The tables of every context of the composed system. What one needs of another stands in its migrations. */
@@ -23,4 +24,5 @@ export const HOLDFAST_SCHEMAS: readonly ContextSchema[] = [
   autonomySchema,
   packagesSchema,
   controlsSchema,
+  noticesSchema,
 ];

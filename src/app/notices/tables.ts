@@ -1,0 +1,38 @@
+import type { ContextSchema } from '../../store/index.ts';
+
+/** What is still to be told about waiting approvals: one row for each request and hook. */
+export const noticesSchema: ContextSchema = {
+  context: 'notices',
+  migrations: [
+    {
+      number: 1,
+      name: 'notices',
+      sqlite: `
+        CREATE TABLE notices (
+          request_id TEXT NOT NULL,
+          hook TEXT NOT NULL CHECK (hook IN ('webhook', 'command')),
+          state TEXT NOT NULL CHECK (state IN ('due', 'told', 'given_up')),
+          attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+          due_at INTEGER NOT NULL,
+          PRIMARY KEY (request_id, hook)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX notices_due ON notices (due_at) WHERE state = 'due';
+      `,
+    },
+  ],
+};
+
+/** request, hook, now. */
+export const ADD = `INSERT INTO notices (request_id, hook, state, due_at) VALUES (?, ?, 'due', ?)
+  ON CONFLICT (request_id, hook) DO NOTHING`;
+
+/** now, limit. */
+export const LIST_DUE = `SELECT request_id, hook, attempts FROM notices WHERE state = 'due' AND due_at <= ?
+  ORDER BY due_at LIMIT ?`;
+
+/** again at, request, hook, now. Whoever changes the row tells; who dies with it leaves it to be told again. */
+export const CLAIM = `UPDATE notices SET attempts = attempts + 1, due_at = ?
+  WHERE request_id = ? AND hook = ? AND state = 'due' AND due_at <= ?`;
+
+/** state, due, request, hook. */
+export const SETTLE = `UPDATE notices SET state = ?, due_at = ? WHERE request_id = ? AND hook = ? AND state = 'due'`;
