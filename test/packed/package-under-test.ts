@@ -32,6 +32,12 @@ export function node(cwd: string, ...args: string[]): string {
   return result.stdout;
 }
 
+/** Runs Node.js in a folder; its exit code and what it said. */
+export function exitOf(cwd: string, ...args: string[]): { readonly exit: number | null; readonly text: string } {
+  const result = run(cwd, process.execPath, ...args);
+  return { exit: result.status, text: `${result.stdout}${result.stderr}` };
+}
+
 /** The compiler, run on a folder's own tsconfig.json. */
 export function compile(cwd: string, ...args: string[]): void {
   const packageFile = createRequire(import.meta.url).resolve('typescript/package.json');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { assert, check } from '../support/index.ts';
 import { ROOT } from '../structure/repository-files.ts';
-import { compile, entries, install, manifest, node, pack } from './package-under-test.ts';
+import { compile, entries, exitOf, install, manifest, node, pack } from './package-under-test.ts';
 
 let home = '';
 let consumer = '';
@@ -109,4 +109,16 @@ check('the installed command runs: its version, a data folder, a look at it', ()
   node(consumer, command, 'migrate');
   const report = JSON.parse(node(consumer, command, 'doctor', '--json')) as { state: string };
   assert.notEqual(report.state, 'fail');
+});
+
+check('init, and the run that its last line says, work in a folder where the package is installed', () => {
+  const command = join(installed, 'bin', 'holdfast.js');
+  const said = node(consumer, command, 'init');
+  const [, task = ''] = /^Try it: holdfast run "([^"]+)"$/m.exec(said) ?? [];
+  const waiting = exitOf(consumer, command, 'run', task);
+  assert.equal(waiting.exit, 3, waiting.text);
+  const [, approve = ''] = /decide: holdfast (.*)/.exec(waiting.text) ?? [];
+  const [, resume = ''] = /then: holdfast (.*)/.exec(waiting.text) ?? [];
+  node(consumer, command, ...approve.split(' '));
+  assert.match(node(consumer, command, ...resume.split(' ')), /add_note .*Remember the milk[\s\S]*done \(reported\)/);
 });

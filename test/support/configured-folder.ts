@@ -19,7 +19,7 @@ export type JsonDocument = Record<string, unknown> & { readonly error?: { readon
 
 /**
  * A folder of the test's own with a configuration and a data folder. `agent` is the program of one agent: statements
- * that define `model` and `tools`; `tool`, `NotDone` and the file functions of Node.js are there.
+ * that define `model` and `tools`; `tool`, `NotDone`, `recordedModelFromFile` and the file functions of Node.js are there.
  */
 export async function configuredFolder(
   t: TestContext,
@@ -30,7 +30,7 @@ export async function configuredFolder(
   const text = `
     import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
     import { setTimeout as sleep } from 'node:timers/promises';
-    import { defineConfig, NotDone, tool } from ${JSON.stringify(DOOR)};
+    import { defineConfig, NotDone, recordedModelFromFile, tool } from ${JSON.stringify(DOOR)};
     ${agent}
     export default defineConfig({ agents: [{ name: 'agent', model, tools }] });
   `;
