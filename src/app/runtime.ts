@@ -7,7 +7,7 @@ import {
   type RequestedAction,
   approvalSessionHooks,
 } from '../approvals/index.ts';
-import { autonomyHooks } from '../autonomy/index.ts';
+import { Autonomy, autonomyHooks } from '../autonomy/index.ts';
 import {
   type CallsContext,
   callScopeText,
@@ -45,6 +45,8 @@ export interface Runtime {
   readonly filesystem: Filesystem;
   /** Checkpoints, reverts and workspaces of sessions. */
   readonly histories: Histories;
+  /** The record of supervised runs. What dead processes had left open in it was closed when this one opened. */
+  readonly autonomy: Autonomy;
   /** Runs that dead processes had left when this one opened. */
   readonly reconciled: readonly string[];
   close(): Promise<void>;
@@ -119,6 +121,8 @@ async function assemble(
   const runs = new Runs({ calls, instanceId: heartbeat.instanceId, filesystem, checkpoint });
   runs.define(sessionKeeper(revertSession));
   const reconciled = await runs.reconcile();
+  const autonomy = autonomyOf(store, sessions, histories);
+  await autonomy.sweep(heartbeat.instanceId);
   let closing: Promise<void> | undefined;
   const approvals = new Approvals(store, sessions, (action, edited) => validateEdit(tools, action, edited));
   const stopExpiry = startExpiry(approvals);
@@ -131,8 +135,14 @@ async function assemble(
     await store.close();
   };
   const close = (): Promise<void> => (closing ??= closeAll());
-  const parts = { tools, approvals, operations, calls, runs, filesystem, histories };
+  const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy };
   return { store, principal, projectId, ...parts, reconciled, close };
+}
+
+/** A repair starts only from a workspace of which every content was read just before. */
+function autonomyOf(store: Store, sessions: SessionContext, { workspaces }: Histories): Autonomy {
+  const trees = async (treeId: string): Promise<boolean> => (await workspaces.verifyTree(treeId)).length === 0;
+  return new Autonomy({ store, sessions, trees });
 }
 
 async function ensurePlace(store: Store, clock: Clock, principal: Principal, projectId: string): Promise<void> {

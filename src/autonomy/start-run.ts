@@ -22,8 +22,8 @@ export interface NewAutoRun {
   readonly mode: AutoMode;
   readonly selection: JsonObject;
   readonly budgets: JsonObject;
-  /** The process that starts it. A replay by another process changes nothing. */
-  readonly ownerInstanceId?: string;
+  /** The process that starts it, by its instance. A replay by another process changes nothing. */
+  readonly ownerInstanceId: string;
 }
 
 /**
@@ -69,8 +69,7 @@ function newRun(asked: NewAutoRun, at: number): AutoRun {
     mode: wordField('mode', asked.mode, AUTO_MODES),
     selection: objectField('selection', asked.selection),
     budgets: objectField('budgets', asked.budgets),
-    owner_instance_id:
-      asked.ownerInstanceId === undefined ? null : textField('owner_instance_id', asked.ownerInstanceId),
+    owner_instance_id: textField('owner_instance_id', asked.ownerInstanceId),
   };
   const bare = runOfStart({
     ...run,

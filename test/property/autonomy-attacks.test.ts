@@ -197,7 +197,7 @@ check('no random edits together make any claim better', async () => {
       for (const [cell] of edits.toReversed()) put(world, cell, cell.row[cell.column] ?? null);
       for (const [cell] of edits) put(world, cell, cell.row[cell.column] ?? null);
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   );
   assert.equal(await assertNothingBetter(world, 'after'), 'unseen');
 });

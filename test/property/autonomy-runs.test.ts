@@ -370,6 +370,6 @@ check('random steps of two processes, over restarts, go as the machine says', as
       await assertAgrees(model, { worlds: [world, world] });
       await world.store.close();
     }),
-    { numRuns: 14 },
+    { numRuns: 10 },
   );
 });
