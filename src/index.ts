@@ -14,6 +14,7 @@ export {
   type McpServerConfig,
   Run,
   type RunOptions,
+  type RunSummary,
   type RunView,
 } from './app/index.ts';
 export { type CallOutcome, outcomeForModel, outcomeLine } from './calls/index.ts';

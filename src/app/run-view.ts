@@ -16,6 +16,15 @@ export interface CallView {
   readonly statusRef: string | null;
 }
 
+/** A tool's report and what was read back after it are counted apart: the one says nothing of the other. */
+export interface RunSummary {
+  /** Calls whose tools reported success, the verified ones included. */
+  readonly reportedDone: number;
+  /** Of those, the ones of which a reading made afterwards saw the required end state. */
+  readonly verified: number;
+  readonly unknown: number;
+}
+
 /** A run as every surface shows it: how it stands, what waits, what became of each call. */
 export interface RunView {
   readonly runId: string;
@@ -32,6 +41,8 @@ export interface RunView {
   readonly reason: string;
   readonly text: string;
   readonly calls: readonly CallView[];
+  /** What its calls came to, counted: what was reported as done, and what of that was seen afterwards. */
+  readonly summary: RunSummary;
   /** What a person has to decide, in this run and in every run below it. */
   readonly pending: readonly ShownRequest[];
   /** The run whose call began this one; null for a run of its own. */
@@ -60,6 +71,7 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
     reason: run.state.status === 'failed' ? run.state.message : '',
     text: run.state.status === 'completed' ? run.state.text : last,
     calls,
+    summary: summaryOf(calls),
     pending: await pendingOf(runtime, principal, runId),
     parentRunId: run.parent?.runId ?? null,
     turnsUsed: run.turnsUsed,
@@ -74,6 +86,15 @@ function outcomeOf(run: RunRecord, calls: readonly CallView[]): RunView['outcome
   if (run.state.status === 'running' && run.state.ownerInstanceId !== null) return null;
   if (calls.some((call) => call.outcome?.state === 'unknown')) return 'unknown';
   return run.state.status === 'running' ? 'interrupted' : null;
+}
+
+function summaryOf(calls: readonly CallView[]): RunSummary {
+  const done = calls.filter(({ outcome }) => outcome?.state === 'done');
+  return {
+    reportedDone: done.length,
+    verified: done.filter(({ outcome }) => outcome?.state === 'done' && outcome.verified).length,
+    unknown: calls.filter(({ outcome }) => outcome?.state === 'unknown').length,
+  };
 }
 
 function callView(runtime: Runtime, call: LedgerCall): CallView {
@@ -116,6 +137,11 @@ export function runDocument(view: RunView): JsonObject {
     reason: view.reason,
     text: view.text,
     calls: view.calls.map(callDocument),
+    summary: {
+      reported_done: view.summary.reportedDone,
+      verified: view.summary.verified,
+      unknown: view.summary.unknown,
+    },
     pending: view.pending.map(({ requestId }) => requestId),
     parent_run_id: view.parentRunId,
     turns_used: view.turnsUsed,

@@ -42,6 +42,7 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
     `run ${view.runId}  ${painted(view, colours)}`,
     ...(view.reason === '' ? [] : [`  why: ${displayText(view.reason)}`]),
     ...view.calls.flatMap((call) => callLines(call, colours)),
+    ...summaryLines(view),
     ...view.pending.flatMap((request) => [
       `  ${colours.yellow('waits')} ${request.tool} ${request.argumentsText}`,
       `        decide: holdfast approvals approve ${request.requestId} --digest ${request.digest}`,
@@ -50,6 +51,13 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
     ...(view.pending.length > 0 ? [`  then: holdfast runs resume ${view.runId}`] : []),
     ...(view.text === '' ? [] : ['', displayText(view.text)]),
   ];
+}
+
+/** What was reported and what was seen, apart. */
+function summaryLines({ calls, summary }: RunView): readonly string[] {
+  if (calls.length === 0) return [];
+  const { reportedDone, verified, unknown } = summary;
+  return [`  ${reportedDone} reported as done, ${verified} of them verified, ${unknown} unknown`];
 }
 
 function callLines(call: CallView, colours: Colours): readonly string[] {

@@ -51,6 +51,7 @@ export const run = z.strictObject({
   ...runBase,
   text,
   calls: z.array(call),
+  summary: z.strictObject({ reported_done: z.int(), verified: z.int(), unknown: z.int() }),
   pending: z.array(id),
   parent_run_id: id.nullable(),
 });
