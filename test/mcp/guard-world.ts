@@ -29,7 +29,7 @@ export const OPEN_POLICY = {
     { id: 'reads', tools: ['read*'], decision: 'allow' },
     {
       id: 'writes',
-      tools: ['write', 'write_fails', 'refuses', 'dies', 'hangs', 'doubled', 'large', 'asks', 'works_on'],
+      tools: ['write', 'write_fails', 'refuses', 'dies', 'hangs', 'doubled', 'large', 'asks', 'works_on', 'floods'],
       decision: 'allow',
     },
     { id: 'never', tools: ['forbidden'], decision: 'deny', reason: 'nobody may' },

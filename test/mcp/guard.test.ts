@@ -241,3 +241,15 @@ check('what the guard left unknown is settled by a person in another process', a
   await assert.rejects(elsewhere(world.dataDir, settle), { code: 'OPERATION_LEASE_RUNNING' });
   assert.equal((await elsewhere(world.dataDir, settle, 3_600_000)).state, 'done');
 });
+
+check('a server that floods its standard error, writes garbage and changes its list: all of it passes', async (t) => {
+  const world = await guardWorld(t);
+  const lines = [JSON.stringify(await world.call('read', {}, 0))];
+  world.send({ id: 1, method: 'tools/call', params: { name: 'floods', arguments: { a: 1 } } });
+  for (let line = 0; line < 4; line += 1) lines.push(await world.line());
+  assert.deepEqual(lines.slice(1, 3), ['no JSON at all\n', '{"id":1,\n']);
+  assert.match(lines[3] ?? '', /list_changed/);
+  assert.match(lines[4] ?? '', /after the flood/);
+  await world.end();
+  assert.ok(world.errors().length > 1_000_000, 'what the server said there passes too');
+});
