@@ -8,7 +8,13 @@ const OTHERS_WRITE = 0o022;
 const OTHERS_ANY = 0o077;
 
 /** What lies where in the data folder; `docs/data-folder.md` is the same list for people. */
-export const DATA_FILES = { database: 'holdfast.db', workspaces: 'workspace-cas' } as const;
+export const DATA_FILES = {
+  database: 'holdfast.db',
+  workspaces: 'workspace-cas',
+  imports: 'session-imports',
+  importedWorkspaces: 'imported-workspaces',
+  staging: 'package-staging',
+} as const;
 
 /** SQLite puts these beside its database while it is open, or after a crash. */
 export const DATABASE_COMPANIONS = ['-wal', '-shm'] as const;

@@ -33,6 +33,8 @@ export interface HoldfastOptions {
   readonly retiredTools?: readonly Tool[];
   /** The folder that a session works in, which checkpoints capture; null where only what was bound to it counts. */
   readonly workspaceOf?: (rootFrameId: string) => string | null;
+  /** Variables whose secrets must never be in a package, whatever they look like: `process.env`. */
+  readonly secretsIn?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly observer?: StoreObserver;

@@ -19,7 +19,7 @@ import { canonicalJson, type Clock, createIds, type JsonObject, noFaults } from 
 import { type Filesystem, openFilesystem } from '../effects/index.ts';
 import { guardedToolOf, settledGuardTool } from '../mcp/index.ts';
 import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
-import { packageSessionHooks } from '../packages/index.ts';
+import { packageSessionHooks, type SessionPackages } from '../packages/index.ts';
 import { type RunRecord, Runs, runSessionHooks } from '../runs/index.ts';
 import type { Principal, SessionContext } from '../sessions/index.ts';
 import { addProject, appendFeed, ensureTenant, findProject, startHeartbeat, type Store } from '../store/index.ts';
@@ -30,6 +30,7 @@ import { startNotices } from './notices/notices.ts';
 import { openHoldfastStore } from './open-store.ts';
 import { pausedBecause } from './pause.ts';
 import { type Histories, openHistories } from './session-history.ts';
+import { openSessionPackages } from './session-packages.ts';
 import { revertTool, sessionKeeper } from './session-keeper.ts';
 
 /** Everything that is open on one data folder, put together. */
@@ -47,6 +48,8 @@ export interface Runtime {
   readonly histories: Histories;
   /** The record of supervised runs. What dead processes had left open in it was closed when this one opened. */
   readonly autonomy: Autonomy;
+  /** Sessions that travel. */
+  readonly packages: SessionPackages;
   /** Runs that dead processes had left when this one opened. */
   readonly reconciled: readonly string[];
   close(): Promise<void>;
@@ -98,6 +101,15 @@ async function assemble(
   };
   const faults = options.faults ?? noFaults;
   const histories = openHistories({ store, dataDir, context: sessions, given: options.workspaceOf, faults });
+  const packages = openSessionPackages({
+    store,
+    dataDir,
+    context: sessions,
+    histories,
+    given: options.workspaceOf,
+    env: options.secretsIn ?? {},
+    faults,
+  });
   const revertSession = revertTool(histories.history, store);
   tools.register(revertSession);
   const operations = operationsOf(store, tools);
@@ -135,7 +147,7 @@ async function assemble(
     await store.close();
   };
   const close = (): Promise<void> => (closing ??= closeAll());
-  const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy };
+  const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy, packages };
   return { store, principal, projectId, ...parts, reconciled, close };
 }
 

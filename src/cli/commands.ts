@@ -113,6 +113,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./restore.ts'),
   },
   {
+    name: 'export',
+    summary: 'Make one sealed file of a session; secrets stay here',
+    load: () => import('./export.ts'),
+  },
+  {
+    name: 'import',
+    summary: 'Take a package in as a new, locked session; nothing in it is run',
+    load: () => import('./import.ts'),
+  },
+  {
     name: 'verify',
     summary: 'Check a session package alone: nothing is imported, no store is needed',
     load: () => import('./verify.ts'),

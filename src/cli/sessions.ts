@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import type { CommandContext } from './commands.ts';
 import { checkpoint, diff, fork, list, recover, remove, revert, show } from './session-commands.ts';
+import { trust } from './trust.ts';
 import type { RunOptions } from './with-runtime.ts';
 
-/** `holdfast sessions list|show|checkpoint|fork|diff|revert|recover|delete`. */
+/** `holdfast sessions list|show|checkpoint|fork|diff|revert|recover|trust|delete`. */
 export function define(command: Command, context: CommandContext): void {
   const { run } = context;
   command
@@ -50,6 +51,11 @@ export function define(command: Command, context: CommandContext): void {
     .description('End a revert that was interrupted: carry it to its end, or back to what was before')
     .option('--roll-back', 'Back to what was before')
     .action((id: string, options: RunOptions & { rollBack?: boolean }) => run(() => recover(context, id, options)));
+  command
+    .command('trust <session>')
+    .description('Unlock an imported session by a fresh restart; nothing that came with it is run')
+    .option('--yes', 'Confirm it; without this it stays locked')
+    .action((id: string, options: RunOptions & { yes?: boolean }) => run(() => trust(context, id, options)));
   command
     .command('delete <session>')
     .description('Remove a session whole; what stays elsewhere is named')

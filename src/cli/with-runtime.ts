@@ -39,7 +39,7 @@ export async function withoutAgents(
   const { agents, mcpServers: _servers, ...settings } = config ?? { agents: [] };
   const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir, configured: config?.dataDir });
   const tools = [...new Set([...(settings.tools ?? []), ...agents.flatMap((agent) => agent.tools ?? [])])];
-  const holdfast = await Holdfast.open({ ...settings, dataDir, tools, create: false });
+  const holdfast = await Holdfast.open({ ...settings, dataDir, tools, create: false, secretsIn: terminal.env });
   try {
     return await work(holdfast);
   } finally {

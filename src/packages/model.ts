@@ -17,7 +17,9 @@ export interface PackageContext {
   readonly importsFolder: string;
   readonly stagingFolder: string;
   /** The folder a session works in, whether it exists or not; null for a session that works in none. */
-  readonly workspaceOf: (rootFrameId: string) => string | null;
+  readonly workspaceOf: (rootFrameId: string) => Promise<string | null>;
+  /** A folder of our own for an imported session to work in: made by the import, removed with the session. */
+  readonly importedWorkspaceOf: (rootFrameId: string) => string;
   /** Secrets of this installation by name: their values never travel, whatever they look like. */
   readonly configuredSecrets: () => Readonly<Record<string, string>>;
   readonly autoMode?: AutoModePort;

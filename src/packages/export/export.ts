@@ -66,7 +66,7 @@ export class ExportStages {
   /** The workspace as it is now; null where the session has none. */
   async captureWorkspace(): Promise<{ readonly treeId: string; readonly tree: WorkspaceTree } | null> {
     const { files, workspaceOf, workspaces } = this.context;
-    const directory = workspaceOf(this.session.rootFrameId);
+    const directory = await workspaceOf(this.session.rootFrameId);
     if (directory === null || !isFolder(files, directory)) return null;
     return workspaces.capture(directory);
   }

@@ -38,8 +38,8 @@ export async function eraseRows(
   });
 }
 
-export function eraseFiles({ files, importsFolder, workspaceOf }: PackageContext, root: string): void {
+/** Only folders that imports make: a session may have been bound to a folder of its user's since. */
+export function eraseFiles({ files, importsFolder, importedWorkspaceOf }: PackageContext, root: string): void {
   removeFolder(files, join(importsFolder, root));
-  const workspace = workspaceOf(root);
-  if (workspace !== null) removeFolder(files, workspace);
+  removeFolder(files, importedWorkspaceOf(root));
 }

@@ -4,6 +4,7 @@ import type { SessionPackage } from '../../archive/index.ts';
 import { makeFolder } from '../../core/index.ts';
 import {
   appendEvent,
+  bindWorkspace,
   completeImportedMessage,
   faceImported,
   importAttempt,
@@ -186,15 +187,17 @@ export class ImportStages {
 
   /** The workspace as it was, with the newest bytes of every artifact under its name. Nothing in it is run. */
   async workspace(): Promise<void> {
-    const { workspaceOf, workspaces, files } = this.context;
-    const directory = workspaceOf(this.plan.root);
-    if (directory === null) return;
+    const { importedWorkspaceOf, workspaces, files, store, sessions } = this.context;
+    const directory = importedWorkspaceOf(this.plan.root);
     makeFolder(files, directory);
     const empty = await workspaces.capture(directory);
     if (empty.created) this.addedTrees.push(empty.treeId);
     await workspaces.restore(this.plan.activeTreeId, directory, empty);
     for (const { name, sha256 } of this.plan.files)
       await writeSnapshot(files, join(directory, name), sha256, this.pkg.content(`artifact-data/${sha256}`));
+    await store.write('packages.workspace', (tx) =>
+      bindWorkspace(tx, sessions, this.principal, this.plan.root, directory),
+    );
   }
 
   /** The generation that says nothing runs here: the newest one of the active branch. */

@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { type FaultPoints, isSecretKey, nodeFileSystem } from '../core/index.ts';
+import { SessionPackages } from '../packages/index.ts';
+import { type SessionContext, workspaceOf } from '../sessions/index.ts';
+import type { Store } from '../store/index.ts';
+import { DATA_FILES } from './data-folder.ts';
+import type { Histories } from './session-history.ts';
+
+/** Puts together what exports and imports the sessions of one data folder. `env` is searched for secrets to keep. */
+export function openSessionPackages(of: {
+  readonly store: Store;
+  readonly dataDir: string;
+  readonly context: SessionContext;
+  readonly histories: Histories;
+  readonly given: ((rootFrameId: string) => string | null) | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly faults: FaultPoints;
+}): SessionPackages {
+  const { store, dataDir, context, histories, faults, env } = of;
+  return new SessionPackages({
+    store,
+    sessions: context,
+    clock: context.clock,
+    ids: context.ids,
+    workspaces: histories.workspaces,
+    importsFolder: join(dataDir, DATA_FILES.imports),
+    stagingFolder: join(dataDir, DATA_FILES.staging),
+    workspaceOf: async (root) => of.given?.(root) ?? store.read('app.workspace', (tx) => workspaceOf(tx, root)),
+    importedWorkspaceOf: (root) => join(dataDir, DATA_FILES.importedWorkspaces, root),
+    configuredSecrets: () => secretsOf(env),
+    files: nodeFileSystem,
+    faults,
+  });
+}
+
+/** Variables whose names say that their values are secrets. */
+function secretsOf(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const named = Object.entries(env).flatMap(([name, value]) => (value && isSecretKey(name) ? [[name, value]] : []));
+  return Object.fromEntries(named) as Record<string, string>;
+}

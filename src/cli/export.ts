@@ -1,0 +1,54 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { ExportedPackage } from '../packages/index.ts';
+import type { CommandContext } from './commands.ts';
+import { type RunOptions, withoutAgents } from './with-runtime.ts';
+
+/** `holdfast export SESSION`: the whole session as one sealed file; secrets stay here. */
+export function define(command: Command, context: CommandContext): void {
+  command
+    .argument('<session>', 'The session')
+    .option('--to <file>', 'The file to make (else the session’s own name in this folder)')
+    .action((session: string, options: RunOptions & { to?: string }) =>
+      context.run(() =>
+        withoutAgents(context, options, async ({ runtime }) => {
+          const { packages, principal, histories } = runtime;
+          const work = () => packages.export(principal, session);
+          const locked = (await packages.quarantineOf(principal, session)) !== null;
+          const pen = { owner: principal.subject, reason: 'session package export' };
+          const made = await (locked ? work() : histories.pen.hold(principal, session, pen, work));
+          try {
+            const file = resolve(options.to ?? made.filename);
+            writeOut(file, made);
+            const { sizeBytes: size_bytes, sha256, manifestSha256: manifest_sha256 } = made;
+            context.output.result({
+              document: { file, size_bytes, sha256, manifest_sha256 },
+              lines: () => [`${file}: ${size_bytes} bytes`, `  SHA-256   ${sha256}`, `  manifest  ${manifest_sha256}`],
+            });
+            return 0;
+          } finally {
+            made.close();
+          }
+        }),
+      ),
+    );
+}
+
+/** Whole or not at all: a name beside it, flushed, then the name itself. */
+function writeOut(file: string, made: ExportedPackage): void {
+  const part = `${file}.part`;
+  try {
+    const fd = openSync(part, 'wx', 0o600);
+    try {
+      for (const chunk of made.chunks()) writeSync(fd, chunk);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(part, file);
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw error;
+  }
+}

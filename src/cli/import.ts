@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import { fileSource } from '../archive/index.ts';
+import type { CommandContext } from './commands.ts';
+import { type RunOptions, withoutAgents } from './with-runtime.ts';
+
+/** `holdfast import FILE`: a package as a new, locked session. Nothing in it is run. */
+export function define(command: Command, context: CommandContext): void {
+  command.argument('<file>', 'The package').action((file: string, options: RunOptions) =>
+    context.run(() =>
+      withoutAgents(context, options, async ({ runtime: { packages, principal } }) => {
+        const source = await fileSource(file);
+        try {
+          const imported = await packages.import(principal, source);
+          context.output.result({
+            document: imported,
+            lines: () => [
+              `Imported as session ${imported.root_frame_id}, locked: nothing in it runs.`,
+              `  texts that try to instruct: ${imported.injection_flags}`,
+              `Look at it, then trust it: holdfast sessions trust ${imported.root_frame_id} --yes`,
+            ],
+          });
+          return 0;
+        } finally {
+          await source.close();
+        }
+      }),
+    ),
+  );
+}
