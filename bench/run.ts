@@ -8,6 +8,7 @@ import { callSuite } from './suites/call.ts';
 import { dispatchSuite } from './suites/dispatch.ts';
 import { guardSuite } from './suites/guard.ts';
 import { rawSuite } from './suites/raw.ts';
+import { runsSuite } from './suites/runs.ts';
 import { storeSuite } from './suites/store.ts';
 import { workspaceSuite } from './suites/workspace.ts';
 
@@ -19,6 +20,7 @@ const SUITES: readonly BenchSuite[] = [
   guardSuite,
   workspaceSuite,
   callSuite,
+  runsSuite,
 ];
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));

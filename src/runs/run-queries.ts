@@ -50,9 +50,10 @@ export const STOP_UNOWNED = `UPDATE traces SET status = 'stopped', finished_at =
 
 export const IS_STOP_ASKED = `SELECT stop_requested_at FROM traces WHERE trace_id = ? AND stop_requested_at IS NOT NULL`;
 
-/** now, limit. Runs whose owner is dead, or that nobody owns. */
-export const LIST_ORPHANS = `SELECT ${COLUMNS} FROM traces
-  WHERE status = 'running' AND root_frame_id IS NOT NULL AND owner_instance_id IS NOT NULL AND NOT EXISTS (
+/** now, limit. Runs whose owner is dead. Reads the unfinished ones only, by their own index. */
+export const LIST_ORPHANS = `SELECT ${COLUMNS} FROM traces INDEXED BY traces_unfinished
+  WHERE status IN ('running', 'waiting_confirmation') AND status = 'running' AND root_frame_id IS NOT NULL
+  AND owner_instance_id IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM instances i WHERE i.instance_id = traces.owner_instance_id
       AND i.ended_at_ms IS NULL AND i.lease_until_ms > ?)
   ORDER BY trace_id LIMIT ?`;

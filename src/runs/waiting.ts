@@ -69,7 +69,8 @@ export class WaitingRuns {
       this.#timer ??= this.#next();
       await this.#look(waiter);
     } catch (error) {
-      this.#end(waiter, () => waiter.refuse(error));
+      // What closes meanwhile is not told: the run waits on in the store.
+      if (!this.#closed) this.#end(waiter, () => waiter.refuse(error));
     }
   }
 
@@ -129,7 +130,8 @@ export class WaitingRuns {
         if (ended) this.#end(waiter, () => waiter.settle(ended));
       }
     } catch (error) {
-      this.#end(waiter, () => waiter.refuse(error));
+      // What closes meanwhile is not told: the run waits on in the store.
+      if (!this.#closed) this.#end(waiter, () => waiter.refuse(error));
     } finally {
       waiter.busy = false;
     }

@@ -1,0 +1,128 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Holdfast, type ModelFunction, tool } from '../../src/index.ts';
+import { median } from '../measure.ts';
+import type { BenchSuite } from '../suite.ts';
+
+const DECIDER = join(import.meta.dirname, '..', '..', 'test', 'runs', 'decider.ts');
+const WAITING = 1000;
+const PICKED_UP = 100;
+const INTERRUPTED = 1000;
+const FINISHED = 100_000;
+
+const calls: ModelFunction = ({ messages }) =>
+  messages.some((message) => message.role === 'assistant')
+    ? 'done'
+    : { calls: [{ callId: 'c1', toolName: 'note', arguments: {} }] };
+
+/** A runtime whose agent asks a person for its one call; `onRun` hears when the tool is run. */
+async function runtimeWith(dataDir: string, onRun: () => void) {
+  const holdfast = await Holdfast.open({ dataDir });
+  const note = tool({
+    name: 'note',
+    description: 'Notes.',
+    inputSchema: {
+      type: 'object',
+      properties: {},
+      additionalProperties: false,
+    },
+    effect: 'idempotent',
+    needsApproval: true,
+    execute: () => onRun(),
+  });
+  return { holdfast, agent: holdfast.agent({ model: calls, tools: [note] }) };
+}
+
+/** Megabytes that so many waiting runs add to an idle process. */
+async function memoryOfWaiting(folder: string): Promise<number> {
+  const { holdfast, agent } = await runtimeWith(join(folder, 'waiting'), () => undefined);
+  // The first runs load code and fill caches; they are not what waiting costs.
+  for (let i = 0; i < 50; i += 1) void (await agent.run('go')).wait();
+  global.gc?.();
+  const before = process.memoryUsage.rss();
+  for (let i = 0; i < WAITING; i += 50) {
+    const runs = await Promise.all(Array.from({ length: 50 }, () => agent.run('go')));
+    for (const run of runs) void run.wait();
+  }
+  global.gc?.();
+  const added = (process.memoryUsage.rss() - before) / 1024 / 1024;
+  await holdfast.close();
+  return added;
+}
+
+/** Milliseconds from a decision that is durable in another process to the tool being run here, each. */
+async function pickUps(folder: string): Promise<readonly number[]> {
+  const dataDir = join(folder, 'decided');
+  const ran: number[] = [];
+  const { holdfast, agent } = await runtimeWith(dataDir, () => void ran.push(Date.now()));
+  const runs = await Promise.all(Array.from({ length: PICKED_UP }, () => agent.run('go')));
+  const ended = Promise.all(runs.map((run) => run.wait()));
+  const child = spawn(process.execPath, [DECIDER, dataDir, 'approve', '60'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const decided: number[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    decided.push((JSON.parse(line) as { readonly at: number }).at);
+  });
+  await ended;
+  await holdfast.close();
+  return decided.map((at, i) => (ran[i] ?? at) - at);
+}
+
+const COPY = `INSERT INTO traces (trace_id, tenant_id, project_id, mode, task, model, agent, context, status,
+  root_frame_id, branch_id, turn_id, subject_id, roles, owner_instance_id, parent_trace_id, parent_call, created_at,
+  updated_at, finished_at)
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+SELECT ? || printf('%024d', i), tenant_id, project_id, mode, task, model, agent, context, ?, root_frame_id, branch_id,
+  turn_id, subject_id, roles, ?, trace_id, ? || i, created_at, updated_at, ?
+FROM n, (SELECT * FROM traces WHERE root_frame_id IS NOT NULL AND parent_trace_id IS NULL LIMIT 1)`;
+
+/** Milliseconds to let go of the interrupted runs among so many finished ones. */
+async function reconciling(folder: string): Promise<number> {
+  const { holdfast, agent } = await runtimeWith(join(folder, 'many'), () => undefined);
+  await (await agent.run('go')).stop();
+  const { store, runs } = holdfast.runtime;
+  const fill = (count: number, prefix: string, status: string, owner: string | null, finished: number | null) =>
+    store.write('bench.fill', (tx) => tx.run(COPY, [BigInt(count), prefix, status, owner, prefix, finished]));
+  for (let i = 0; i < 10; i += 1) await fill(FINISHED / 10, `f000000${i}`, 'completed', null, 1);
+  await fill(INTERRUPTED, 'b0000000', 'running', 'a dead instance', null);
+  const started = performance.now();
+  const released = await runs.reconcile();
+  const took = performance.now() - started;
+  if (released.length !== INTERRUPTED) throw new Error(`${released.length} runs were let go of`);
+  await holdfast.close();
+  return took;
+}
+
+export const runsSuite: BenchSuite = {
+  name: 'runs',
+  async run(folder) {
+    const memory = await memoryOfWaiting(folder);
+    const picked = median(await pickUps(folder));
+    const reconciled = await reconciling(folder);
+    const rows = [
+      {
+        what: `${WAITING} waiting runs add`,
+        value: `${memory.toFixed(1)} MB`,
+        note: 'must be under 60',
+      },
+      {
+        what: 'a decision elsewhere reaches its run, p50',
+        value: `${picked.toFixed(0)} ms`,
+        note: 'must be under 50',
+      },
+      {
+        what: `${INTERRUPTED} interrupted among ${FINISHED} finished`,
+        value: `${(reconciled / 1000).toFixed(2)} s`,
+        note: 'must be under 5',
+      },
+    ];
+    const runs = {
+      waiting_1000_mb: Number(memory.toFixed(1)),
+      pick_up_p50_ms: picked,
+      reconcile_ms: Math.round(reconciled),
+    };
+    return { rows, figures: { peers: { runs } } };
+  },
+};
