@@ -1,0 +1,192 @@
+import { connect } from 'node:net';
+import { LIMITS } from '../../src/core/index.ts';
+import { assert, check } from '../support/index.ts';
+import { openWorld, type World } from './world.ts';
+
+async function post(world: World, path: string, init: RequestInit & { token?: string; key?: string | null }) {
+  const { token, key = crypto.randomUUID(), ...rest } = init;
+  const response = await fetch(`${world.url}${path}`, {
+    method: 'POST',
+    ...rest,
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      ...(key === null ? {} : { 'idempotency-key': key }),
+      ...rest.headers,
+    },
+  });
+  const text = await response.text();
+  const { error } = JSON.parse(text) as { error?: { code: string; details?: { where?: string } } };
+  return { status: response.status, code: error?.code, where: error?.details?.where, text, headers: response.headers };
+}
+
+check(
+  'every answer has its request id and the headers that keep it to itself, and none opens another origin',
+  async (t) => {
+    const world = await openWorld(t);
+    for (const path of ['/healthz', '/readyz', '/openapi.json', '/api/v1/runs', '/nowhere']) {
+      const { headers, status } = await fetch(`${world.url}${path}`, { headers: { origin: 'http://evil.example' } });
+      assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f]{32}$/, path);
+      assert.equal(headers.get('x-content-type-options'), 'nosniff');
+      assert.equal(headers.get('cache-control'), 'no-store');
+      assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'/);
+      assert.deepEqual(
+        [...headers.keys()].filter((name) => name.startsWith('access-control')),
+        [],
+      );
+      assert.ok(status < 500);
+    }
+    const preflight = await fetch(`${world.url}/api/v1/runs`, {
+      method: 'OPTIONS',
+      headers: { origin: 'http://evil.example', 'access-control-request-method': 'POST' },
+    });
+    assert.equal(preflight.status, 405);
+    assert.equal(preflight.headers.get('allow'), 'GET, POST');
+  },
+);
+
+check('an unknown path and a wrong method have codes of their own', async (t) => {
+  const world = await openWorld(t);
+  const token = await world.token(['agent']);
+  const not = await post(world, '/api/v1/nothing', { token, body: '{}' });
+  assert.deepEqual([not.status, not.code], [404, 'ROUTE_NOT_FOUND']);
+  const wrong = await post(world, '/api/v1/principal', { token, body: '{}' });
+  assert.deepEqual([wrong.status, wrong.code], [405, 'METHOD_NOT_ALLOWED']);
+});
+
+check('a body is JSON by name and by nature, and within its bound; what is wrong with it is named', async (t) => {
+  const world = await openWorld(t);
+  const token = await world.token(['agent']);
+  const says = async (init: Parameters<typeof post>[2]) => {
+    const { status, code, where } = await post(world, '/api/v1/sessions', { token, ...init });
+    return [status, code, where];
+  };
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  assert.deepEqual(await says({ body: '{}', headers: form }), [415, 'CONTENT_TYPE_UNSUPPORTED', undefined]);
+  assert.deepEqual(await says({ body: '{' }), [400, 'JSON_SYNTAX', undefined]);
+  assert.deepEqual(await says({ body: '{"name":"a","name":"b"}' }), [400, 'JSON_DUPLICATE_KEY', undefined]);
+  assert.deepEqual(await says({ body: new Uint8Array([0x22, 0xff, 0x22]) }), [400, 'JSON_ENCODING', undefined]);
+  assert.deepEqual(await says({ body: '['.repeat(70) + ']'.repeat(70) }), [413, 'JSON_TOO_DEEP', undefined]);
+  assert.deepEqual(await says({ body: '{"nme":"x"}' }), [400, 'REQUEST_INVALID', 'body']);
+  assert.deepEqual(await says({ body: '{"name":7}' }), [400, 'REQUEST_INVALID', 'body.name']);
+  assert.deepEqual(await says({ body: '[]' }), [400, 'REQUEST_INVALID', 'body']);
+  const room = LIMITS.httpBodyBytes - '{"task_summary":""}'.length;
+  const atBound = `{"task_summary":"${'x'.repeat(room)}"}`;
+  assert.deepEqual(await says({ body: `${atBound} ` }), [413, 'LIMIT_REACHED', undefined]);
+  assert.equal((await post(world, '/api/v1/sessions', { token, body: atBound })).status, 201);
+});
+
+check('a request that creates needs a key; with the same key it creates once and answers the same', async (t) => {
+  const world = await openWorld(t);
+  const token = await world.token(['agent', 'admin']);
+  const client = await world.client(['agent']);
+  const creating = {
+    '/api/v1/projects': { name: 'p' },
+    '/api/v1/sessions': { name: 's' },
+    '/api/v1/runs': { task: 'go' },
+    '/api/v1/tokens': { subject: 'x', roles: ['agent'] },
+  };
+  for (const [path, body] of Object.entries(creating)) {
+    const none = await post(world, path, { token, key: null, body: JSON.stringify(body) });
+    assert.deepEqual([none.status, none.code], [400, 'IDEMPOTENCY_KEY_REQUIRED'], path);
+    const key = `key-${path}`;
+    const send = () => post(world, path, { token, key, body: JSON.stringify(body) });
+    const answers = [...(await Promise.all([send(), send(), send()])), await send()];
+    // The text of a token is given once; what is repeated is the rest.
+    const texts = new Set(answers.map(({ text }) => text.replace(/"token":(?:null|"hf_[^"]+")/, '')));
+    assert.equal(texts.size, 1, path);
+    assert.equal(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'false').length, 1);
+    const other = await post(world, path, { token, key, body: JSON.stringify({ ...body, name: 'y', task: 'y' }) });
+    assert.ok(['REQUEST_INVALID', 'IDEMPOTENCY_CONFLICT'].includes(other.code ?? ''), path);
+  }
+  assert.equal((await client.listRuns()).runs.length, 1);
+  assert.equal((await client.listSessions()).sessions.length, 2);
+  const key = 'key-/api/v1/projects';
+  const changed = await post(world, '/api/v1/projects', { token, key, body: '{"name":"q"}' });
+  assert.deepEqual([changed.status, changed.code], [409, 'IDEMPOTENCY_CONFLICT']);
+  const blank = await post(world, '/api/v1/projects', { token, key: 'a b', body: '{"name":"q"}' });
+  assert.deepEqual([blank.status, blank.where], [400, 'header idempotency-key']);
+});
+
+check('lists come in pages without a gap or a repeat', async (t) => {
+  const { client } = await openWorld(t);
+  const agent = await client(['agent']);
+  for (let i = 0; i < 5; i += 1) {
+    await agent.createProject(`p${i}`);
+    await agent.createSession({ name: `s${i}` });
+  }
+  const all = async (page: (after?: string) => Promise<{ ids: string[]; next: string | null }>) => {
+    const ids: string[] = [];
+    let after: string | undefined;
+    do {
+      const one = await page(after);
+      assert.ok(one.ids.length <= 2);
+      ids.push(...one.ids);
+      after = one.next ?? undefined;
+    } while (after !== undefined);
+    return ids;
+  };
+  const asked = (after?: string) => ({ limit: 2, ...(after === undefined ? {} : { after }) });
+  const sessions = await all(async (after) => {
+    const page = await agent.listSessions(asked(after));
+    return { ids: page.sessions.map((one) => one.session_id), next: page.next };
+  });
+  const projects = await all(async (after) => {
+    const page = await agent.listProjects(asked(after));
+    return { ids: page.projects.map((one) => one.project_id), next: page.next };
+  });
+  assert.deepEqual([sessions.length, new Set(sessions).size], [5, 5]);
+  assert.deepEqual([projects.length, new Set(projects).size], [6, 6]);
+  await assert.rejects(agent.listRuns({ limit: LIMITS.httpPageEntries + 1 }), { code: 'REQUEST_INVALID' });
+  assert.equal((await agent.listRuns({ limit: LIMITS.httpPageEntries })).next, null);
+});
+
+/** What a server answers to these very bytes. */
+function raw(world: World, bytes: string, end = false): Promise<string> {
+  return new Promise((settle) => {
+    const socket = connect(Number(new URL(world.url).port), '127.0.0.1', () => {
+      socket.write(bytes);
+      if (end) socket.end();
+    });
+    let text = '';
+    socket.setEncoding('latin1').on('data', (part: string) => {
+      text += part;
+    });
+    socket.on('error', () => settle(text)).on('close', () => settle(text));
+  });
+}
+
+check(
+  'repeated headers, two lengths, smuggled chunks and a cut body are refused, and the gateway goes on',
+  async (t) => {
+    const world = await openWorld(t);
+    const token = await world.token(['agent']);
+    const head = `POST /api/v1/projects HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n`;
+    const json = 'Content-Type: application/json\r\nIdempotency-Key: raw-1\r\n';
+    const body = '{"name":"p"}';
+    const good = `${head}${json}Content-Length: ${body.length}\r\n\r\n${body}`;
+    assert.match(await raw(world, good.replace('raw-1', 'raw-0')), /^HTTP\/1.1 201 /);
+    const twice = good.replace('Idempotency-Key: raw-1', 'Idempotency-Key: raw-1\r\nIdempotency-Key: raw-2');
+    assert.match(await raw(world, twice), /^HTTP\/1.1 400 [\s\S]*header idempotency-key/);
+    const tokens = good.replace('Host: x', `Host: x\r\nAuthorization: Bearer ${token}`);
+    assert.match(await raw(world, tokens), /^HTTP\/1.1 400 [\s\S]*header authorization/);
+    assert.match(await raw(world, good.replace('\r\n\r\n', '\r\nContent-Length: 3\r\n\r\n')), /^HTTP\/1.1 400 /);
+    assert.match(
+      await raw(world, good.replace('\r\n\r\n', '\r\nTransfer-Encoding: chunked\r\n\r\n')),
+      /^HTTP\/1.1 400 /,
+    );
+    await raw(world, good.slice(0, -3), true);
+    const { projects } = await (await world.client(['agent'])).listProjects();
+    assert.equal(projects.length, 2);
+  },
+);
+
+check('a stopping gateway takes nothing new, and its event streams end', async (t) => {
+  const world = await openWorld(t);
+  const token = await world.token(['agent']);
+  const stream = await fetch(`${world.url}/api/v1/events`, { headers: { authorization: `Bearer ${token}` } });
+  const read = stream.text();
+  await world.close();
+  assert.match(await read, /^retry: /);
+  await assert.rejects(fetch(`${world.url}/healthz`));
+});
