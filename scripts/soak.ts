@@ -17,6 +17,9 @@ export type Soak = (options: SoakOptions) => Promise<readonly string[]>;
 const SOAKS: Readonly<Record<string, () => Promise<{ readonly soak: Soak }>>> = {
   archive: () => import('../test/soak/archive.ts'),
   guard: () => import('../test/soak/guard.ts'),
+  'gateway-fuzz': () => import('../test/soak/gateway-fuzz.ts'),
+  'gateway-load': () => import('../test/soak/gateway-load.ts'),
+  'gateway-streams': () => import('../test/soak/gateway-streams.ts'),
 };
 
 async function main(): Promise<number> {

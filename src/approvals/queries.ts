@@ -48,6 +48,8 @@ export const LIST_OPEN_OF_RUN = `SELECT * FROM permission_requests
 WHERE root_frame_id = ? AND run_id = ? AND tenant_id = ? AND (state = 'pending' OR (${UNUSED})) ORDER BY decision_id`;
 export const LIST_PENDING_OF_RUN = `SELECT * FROM permission_requests
 WHERE root_frame_id = ? AND run_id = ? AND tenant_id = ? AND state = 'pending' ORDER BY decision_id`;
+export const IS_RUN_WAITING = `SELECT 1 AS waiting FROM permission_requests
+WHERE root_frame_id = ? AND run_id = ? AND tenant_id = ? AND state = 'pending' LIMIT 1`;
 export const LIST_OPEN_OF_GROUP = `SELECT * FROM permission_requests
 WHERE action_group_id = ? AND tenant_id = ? AND (state = 'pending' OR (${UNUSED})) ORDER BY decision_id`;
 

@@ -51,6 +51,16 @@ export class Approvals {
     return rows.map((row) => showRequest(requestOf(row), now));
   }
 
+  /** Whether anything of a run still waits for a decision. */
+  async isRunWaiting(
+    principal: Principal,
+    run: { readonly rootFrameId: string; readonly runId: string },
+  ): Promise<boolean> {
+    const params = [run.rootFrameId, run.runId, principal.tenant];
+    const row = await this.#store.read('approvals.is-run-waiting', (tx) => tx.get(sql.IS_RUN_WAITING, params));
+    return row !== undefined;
+  }
+
   /** Every request, newest first. */
   async list(principal: Principal, query: { after?: string; limit?: number } = {}): Promise<Page<ShownRequest>> {
     return this.#page(sql.LIST_REQUESTS, principal, query.after ?? '\u{10ffff}', query.limit);

@@ -25,7 +25,7 @@ const LEFT_TO_OTHERS: ReadonlySet<string> = new Set(['AGENT_UNKNOWN', 'RUN_BUSY'
 
 async function goOn(gateway: GatewayContext, principal: Principal, run: RunRef): Promise<boolean> {
   const { runtime, stopping, log } = gateway;
-  if (stopping.aborted || (await runtime.approvals.pendingOfRun(principal, run)).length > 0) return false;
+  if (stopping.aborted || (await runtime.approvals.isRunWaiting(principal, run))) return false;
   const wasRunning = runtime.runs.running(run.runId) !== undefined;
   const { ended } = await runtime.runs.resume(principal, run.runId);
   // One that was already running may have come to its stand just before this decision: then it is looked at again.

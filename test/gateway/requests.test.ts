@@ -3,16 +3,23 @@ import { LIMITS } from '../../src/core/index.ts';
 import { assert, check } from '../support/index.ts';
 import { openWorld, type World } from './world.ts';
 
-async function post(world: World, path: string, init: RequestInit & { token?: string; key?: string | null }) {
-  const { token, key = crypto.randomUUID(), ...rest } = init;
+interface Sent {
+  readonly token?: string;
+  readonly key?: string | null;
+  readonly body: string | Uint8Array<ArrayBuffer>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+async function post(world: World, path: string, init: Sent) {
+  const { token, key = crypto.randomUUID(), headers, body } = init;
   const response = await fetch(`${world.url}${path}`, {
     method: 'POST',
-    ...rest,
+    body,
     headers: {
       authorization: `Bearer ${token}`,
       'content-type': 'application/json',
       ...(key === null ? {} : { 'idempotency-key': key }),
-      ...rest.headers,
+      ...headers,
     },
   });
   const text = await response.text();
@@ -57,7 +64,7 @@ check('an unknown path and a wrong method have codes of their own', async (t) =>
 check('a body is JSON by name and by nature, and within its bound; what is wrong with it is named', async (t) => {
   const world = await openWorld(t);
   const token = await world.token(['agent']);
-  const says = async (init: Parameters<typeof post>[2]) => {
+  const says = async (init: Sent) => {
     const { status, code, where } = await post(world, '/api/v1/sessions', { token, ...init });
     return [status, code, where];
   };

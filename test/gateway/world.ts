@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { HoldfastClient } from '../../src/client/index.ts';
 import { type GatewayOptions, openGateway } from '../../src/gateway/index.ts';
 import { ROUTES } from '../../src/gateway/routes/index.ts';
@@ -7,7 +6,7 @@ import { Holdfast, type HoldfastOptions, type ModelFunction, type Tool } from '.
 import { createToken, type Role } from '../../src/principals/index.ts';
 import { ensureTenant } from '../../src/store/index.ts';
 import { callsThenDone, noteTool } from '../calls/desk.ts';
-import { assert, temporaryFolder } from '../support/index.ts';
+import { assert, type Ending, temporaryFolder } from '../support/index.ts';
 
 export const PEOPLE = { roles: ['approver'], subjects: [], requesterMayDecide: false };
 
@@ -28,7 +27,7 @@ export interface WorldOptions extends Omit<GatewayOptions, 'holdfast'> {
 }
 
 /** A runtime with one agent, and its gateway on a port of its own; every JSON reply is held against its schema. */
-export async function openWorld(t: TestContext, options: WorldOptions = {}): Promise<World> {
+export async function openWorld(t: Ending, options: WorldOptions = {}): Promise<World> {
   const dataDir = options.holdfast?.dataDir ?? join(await temporaryFolder(t), 'data');
   const holdfast = await Holdfast.open({ approver: PEOPLE, ...options.holdfast, dataDir });
   const { model = callsThenDone([{ note: 'milk' }]), tools = [noteTool({ needsApproval: true, editable: ['note'] })] } =

@@ -2,5 +2,5 @@ export { countingIds, type ManualClock, manualClock } from './clock.ts';
 export { assert, check, contract, judged } from './contract.ts';
 export { armFaults, type ArmedFault, type ArmedFaults } from './faults.ts';
 export { type CommandOptions, type CommandResult, holdfast } from './command.ts';
-export { temporaryFolder } from './temporary-folder.ts';
 export { configuredFolder, type ConfiguredFolder, LETTER_AGENT } from './configured-folder.ts';
+export { type Ending, temporaryFolder } from './temporary-folder.ts';

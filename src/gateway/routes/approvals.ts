@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requestView } from '../../app/index.ts';
-import type { Said } from '../../approvals/index.ts';
-import type { JsonObject } from '../../core/index.ts';
+import { type Said, showRequest } from '../../approvals/index.ts';
+import { fail, type JsonObject } from '../../core/index.ts';
 import { carryOn } from '../carry-on.ts';
 import { route } from '../route.ts';
 import * as shape from '../schemas/approvals.ts';
@@ -59,15 +59,14 @@ export const approvalRoutes = [
     status: 200,
     creates: false,
     handle: async ({ gateway, principal, params, body }) => {
-      const { approvals } = gateway.runtime;
-      await approvals.show(principal, params.request_id);
-      const [decided] = await approvals.decide(principal, [saidOf(params.request_id, body)]);
-      const action = decided?.action;
-      const shown = await approvals.show(principal, action?.requestId ?? params.request_id);
-      const run = action?.runId ? { runId: action.runId, rootFrameId: action.rootFrameId } : null;
+      const { approvals, calls } = gateway.runtime;
+      const decided = await approvals.decide(principal, [saidOf(params.request_id, body)]);
+      const [made] = decided;
+      if (!made) throw fail('APPROVAL_NOT_FOUND', 'There is no such permission request.');
+      const { runId, rootFrameId } = made.action;
       return {
-        request: requestView(shown),
-        run_continues: run !== null && (await carryOn(gateway, principal, run)),
+        request: requestView(showRequest(made, calls.clock.nowMs())),
+        run_continues: runId !== null && (await carryOn(gateway, principal, { runId, rootFrameId })),
       };
     },
   }),
