@@ -42,7 +42,7 @@ const schemaOf = (schema: z.ZodType): JsonSchema =>
 function valid(dice: Dice, schema: JsonSchema): unknown {
   if (schema.enum) return dice.one(schema.enum);
   if (schema.anyOf) return valid(dice, dice.one(schema.anyOf));
-  switch (schema.type) {
+  switch (String(schema.type)) {
     case 'object':
       return Object.fromEntries(
         Object.entries(schema.properties ?? {})
