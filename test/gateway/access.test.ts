@@ -190,3 +190,16 @@ check('the log names requests and principals, and holds no token, argument or bo
   assert.ok(!text.includes(token.slice(-43)));
   assert.ok(!text.includes('secret plan') && !text.includes('milk'));
 });
+
+check(
+  'an agent that nobody offers cannot be begun: unknown ones, and the one that the house keeps for itself',
+  async (t) => {
+    const world = await openWorld(t);
+    const token = await world.token(['agent', 'admin']);
+    for (const agent of ['nobody', 'session-keeper', '__proto__']) {
+      const { status, code } = await ask(world, 'POST', '/api/v1/runs', token, { task: 'go', agent });
+      assert.deepEqual([status, code], [404, 'AGENT_UNKNOWN'], agent);
+    }
+    assert.equal((await ask(world, 'POST', '/api/v1/runs', token, { task: 'go', agent: 'agent' })).status, 202);
+  },
+);

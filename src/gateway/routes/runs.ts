@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { runDocument, viewOfRun } from '../../app/index.ts';
+import { runDocument, SESSION_KEEPER, viewOfRun } from '../../app/index.ts';
 import { fail, type JsonObject } from '../../core/index.ts';
 import type { RunRecord } from '../../runs/index.ts';
 import { type Principal, requireSession } from '../../sessions/index.ts';
@@ -47,7 +47,7 @@ export const runRoutes = [
       const { runs } = gateway.runtime;
       const place = await placeOf(gateway, principal, body);
       let reply: JsonObject = {};
-      const { runId, ended } = await runs.start(principal, body.agent ?? onlyAgent(gateway), {
+      const { runId, ended } = await runs.start(principal, agentOf(gateway, body.agent), {
         ...place,
         task: body.task,
         within: async (tx, begun) => {
@@ -136,8 +136,14 @@ async function placeOf({ runtime }: GatewayContext, principal: Principal, body: 
   });
 }
 
-function onlyAgent({ runtime }: GatewayContext): string {
-  const [name, another] = runtime.runs.agents();
+/** The agent that is named, or the only one; the house's own, which works for other routes, is not offered. */
+function agentOf({ runtime }: GatewayContext, asked: string | undefined): string {
+  const offered = runtime.runs.agents().filter((name) => name !== SESSION_KEEPER);
+  if (asked !== undefined) {
+    if (offered.includes(asked)) return asked;
+    throw fail('AGENT_UNKNOWN', 'This gateway has no agent of that name.');
+  }
+  const [name, another] = offered;
   if (name === undefined || another !== undefined)
     throw fail('REQUEST_INVALID', 'Say which agent: this gateway has not exactly one.', {
       details: { where: 'body.agent' },
