@@ -37,6 +37,7 @@ export class Runs {
   readonly #pen: SessionPen;
   readonly #agents = new Map<string, Agent>();
   readonly #running = new Map<string, { readonly stop: AbortController; readonly ended: Promise<RunRecord> }>();
+  readonly #taking = new Map<string, Promise<RunHandle>>();
 
   readonly #waiting: WaitingRuns;
 
@@ -86,6 +87,17 @@ export class Runs {
   ): Promise<RunHandle> {
     const here = this.#running.get(runId);
     if (here) return { runId, ended: here.ended };
+    // Two of this process that resume at once share one taking: the row would let the same instance take it twice.
+    const taking = this.#taking.get(runId) ?? this.#take(principal, runId, listener, adopt);
+    this.#taking.set(runId, taking);
+    try {
+      return await taking;
+    } finally {
+      this.#taking.delete(runId);
+    }
+  }
+
+  async #take(principal: Principal, runId: string, listener: RunListener, adopt: boolean): Promise<RunHandle> {
     const { store, clock } = this.#context.calls;
     const { instanceId } = this.#context;
     const run = await this.get(principal, runId);
