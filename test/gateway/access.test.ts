@@ -1,7 +1,8 @@
 import { ROUTES } from '../../src/gateway/routes/index.ts';
-import { type Role, ROLES } from '../../src/principals/index.ts';
+import { ROLES } from '../../src/principals/index.ts';
 import { createLog } from '../../src/core/index.ts';
 import { assert, check } from '../support/index.ts';
+import { ACCESS } from './access-rows/index.ts';
 import { openWorld, untilRun, type World } from './world.ts';
 
 interface Answer {
@@ -25,55 +26,6 @@ async function ask(world: World, method: string, path: string, token?: string, b
   return { status: response.status, code, text };
 }
 
-/** A body that each route accepts. */
-const BODIES: Readonly<Record<string, unknown>> = {
-  createProject: { name: 'p' },
-  createSession: {},
-  startRun: { task: 'go' },
-  stopRun: {},
-  resumeRun: {},
-  decideApproval: { decision: 'approve', digest: 'a'.repeat(64) },
-  askOperation: {},
-  processOperation: {},
-  settleOperation: { verdict: 'done', reason: 'seen' },
-  createToken: { subject: 's', roles: ['agent'] },
-  rotateToken: {},
-};
-
-/** Who may do what, written out: a new route has to be put here. */
-const ALLOWED: Readonly<Record<string, readonly Role[]>> = {
-  listProjects: ROLES,
-  createProject: ['agent', 'admin'],
-  listSessions: ROLES,
-  createSession: ['agent', 'admin'],
-  showSession: ROLES,
-  listBranches: ROLES,
-  listMessages: ROLES,
-  listRuns: ROLES,
-  startRun: ['agent', 'admin'],
-  showRun: ROLES,
-  stopRun: ROLES,
-  resumeRun: ['agent', 'admin'],
-  listApprovals: ROLES,
-  showApproval: ROLES,
-  decideApproval: ['approver'],
-  listOperations: ROLES,
-  auditOperations: ['admin'],
-  showOperation: ROLES,
-  askOperation: ROLES,
-  processOperation: ['agent', 'admin'],
-  settleOperation: ['approver'],
-  listEffects: ROLES,
-  verifyRunEffects: ROLES,
-  streamEvents: ROLES,
-  streamSessionEvents: ROLES,
-  showPrincipal: ROLES,
-  listTokens: ['admin'],
-  createToken: ['admin'],
-  rotateToken: ['admin'],
-  revokeToken: ['admin'],
-};
-
 const pathOf = (path: string, id = 'f'.repeat(32)): string => path.replace(/\{\w+\}/g, id);
 
 check('every route wants a token that is good now, and says the same of every other', async (t) => {
@@ -83,11 +35,11 @@ check('every route wants a token that is good now, and says the same of every ot
   await admin.revokeToken(revoked.token_id);
   const unknown = `hf_${'0'.repeat(32)}_${'A'.repeat(43)}`;
   for (const { id, method, path } of ROUTES) {
-    const none = await ask(world, method, pathOf(path), undefined, BODIES[id]);
+    const none = await ask(world, method, pathOf(path), undefined, ACCESS[id]?.body);
     assert.deepEqual([none.status, none.code], [401, 'TOKEN_REQUIRED'], id);
     const answers = new Set<string>();
     for (const bad of [unknown, revoked.token ?? '', 'x', `${unknown}A`]) {
-      const { status, code, text } = await ask(world, method, pathOf(path), bad, BODIES[id]);
+      const { status, code, text } = await ask(world, method, pathOf(path), bad, ACCESS[id]?.body);
       assert.deepEqual([status, code], [401, 'TOKEN_INVALID'], id);
       answers.add(text);
     }
@@ -97,12 +49,12 @@ check('every route wants a token that is good now, and says the same of every ot
 
 check('each role may do exactly what is written here', async (t) => {
   const world = await openWorld(t);
-  assert.deepEqual(ROUTES.map(({ id }) => id).toSorted(), Object.keys(ALLOWED).toSorted());
+  assert.deepEqual(ROUTES.map(({ id }) => id).toSorted(), Object.keys(ACCESS).toSorted());
   for (const role of ROLES) {
     const token = await world.token([role]);
     for (const { id, method, path } of ROUTES) {
-      const { code } = await ask(world, method, pathOf(path), token, BODIES[id]);
-      assert.equal(code === 'ROLE_NOT_ALLOWED', !ALLOWED[id]?.includes(role), `${id} for ${role}`);
+      const { code } = await ask(world, method, pathOf(path), token, ACCESS[id]?.body);
+      assert.equal(code === 'ROLE_NOT_ALLOWED', !ACCESS[id]?.roles.includes(role), `${id} for ${role}`);
     }
   }
 });
@@ -134,8 +86,8 @@ check('an object of another tenant is, to the letter, one that is not there', as
   };
   for (const { id, method, path } of ROUTES.filter((route) => route.path.includes('{'))) {
     const named = path.replace(/\{(\w+)\}/g, (_, name: keyof typeof real) => real[name] ?? '');
-    const theirs = await ask(world, method, named, other, BODIES[id]);
-    const absent = await ask(world, method, pathOf(path), other, BODIES[id]);
+    const theirs = await ask(world, method, named, other, ACCESS[id]?.body);
+    const absent = await ask(world, method, pathOf(path), other, ACCESS[id]?.body);
     assert.equal(theirs.status, 404, id);
     assert.equal(theirs.text, absent.text, id);
   }

@@ -1,0 +1,19 @@
+import type { Access } from './access.ts';
+import { approvalsAccess } from './approvals.ts';
+import { effectsAccess } from './effects.ts';
+import { eventsAccess } from './events.ts';
+import { operationsAccess } from './operations.ts';
+import { projectsAndSessionsAccess } from './projects-and-sessions.ts';
+import { runsAccess } from './runs.ts';
+import { tokensAccess } from './tokens.ts';
+
+/** A new route has to be put into one of these: a file of rows for each file of routes. */
+export const ACCESS: Access = {
+  ...projectsAndSessionsAccess,
+  ...runsAccess,
+  ...approvalsAccess,
+  ...operationsAccess,
+  ...effectsAccess,
+  ...eventsAccess,
+  ...tokensAccess,
+};
