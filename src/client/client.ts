@@ -1,7 +1,7 @@
 import { systemIds } from '../core/index.ts';
 import type * as wire from '../gateway/index.ts';
 import { events, type EventsAsked, type GatewayEvent } from './events.ts';
-import { type ClientOptions, send } from './request.ts';
+import { type ClientOptions, type PackageBytes, send } from './request.ts';
 
 /** A page of a list: `after` is the `next` of the page before. */
 export interface PageAsked {
@@ -127,6 +127,11 @@ export class HoldfastClient {
 
   listEffects(page: PageAsked = {}): Promise<wire.EffectPageBody> {
     return this.#get(at('effects'), page);
+  }
+
+  /** Checks a package without admitting anything of it: a failed check is a report. */
+  verifyPackage(bytes: PackageBytes): Promise<wire.VerifyReportBody> {
+    return send(this.#options, { method: 'POST', path: at('sessions', 'verify'), bytes });
   }
 
   listTokens(page: PageAsked = {}): Promise<wire.TokenPageBody> {

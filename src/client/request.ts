@@ -29,28 +29,43 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch;
 }
 
+/** A package to send: bytes, or a file (`fs.openAsBlob`), which is never in memory whole. */
+export type PackageBytes = Uint8Array<ArrayBuffer> | Blob;
+
+const PACKAGE_TYPE = 'application/vnd.openai4s.session+zip';
+
 export interface Call {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: object;
+  /** Bytes as the body, as they are. */
+  readonly bytes?: PackageBytes;
   /** The idempotency key of a request that creates. */
   readonly key?: string;
 }
 
 /** Sends one request and gives its document; throws GatewayRefusal for what the gateway refuses, and what fetch throws. */
 export async function send<T>(options: ClientOptions, call: Call): Promise<T> {
+  const response = await sendFor(options, call);
+  return (await response.json()) as T;
+}
+
+/** As `send`, and gives the response itself. */
+export async function sendFor(options: ClientOptions, call: Call): Promise<Response> {
   const { url, token } = options;
   const headers: Record<string, string> = { authorization: `Bearer ${token}` };
   if (call.body) headers['content-type'] = 'application/json';
+  if (call.bytes) headers['content-type'] = PACKAGE_TYPE;
   if (call.key !== undefined) headers['idempotency-key'] = call.key;
   const response = await (options.fetch ?? fetch)(`${url}${call.path}${queryText(call.query)}`, {
     method: call.method,
     headers,
     ...(call.body ? { body: JSON.stringify(call.body) } : {}),
+    ...(call.bytes ? { body: call.bytes } : {}),
   });
   if (!response.ok) throw await refusalOf(response);
-  return (await response.json()) as T;
+  return response;
 }
 
 function queryText(query: Call['query'] = {}): string {

@@ -36,11 +36,7 @@ function operationOf(route: Route): JsonObject {
     summary: route.summary,
     'x-roles': [...route.roles],
     parameters: parametersOf(route),
-    ...(route.body === null
-      ? {}
-      : {
-          requestBody: { required: true, content: { 'application/json': { schema: schemaOf(route.body, 'input') } } },
-        }),
+    ...requestBodyOf(route),
     responses: {
       [String(route.status)]: {
         description: 'Done, or begun.',
@@ -52,6 +48,13 @@ function operationOf(route: Route): JsonObject {
       },
     },
   };
+}
+
+/** A body of bytes has no schema. */
+function requestBodyOf({ body, takes }: Route): JsonObject {
+  if (takes !== undefined) return { requestBody: { required: true, content: { [takes]: {} } } };
+  if (body === null) return {};
+  return { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body, 'input') } } } };
 }
 
 function parametersOf(route: Route): JsonValue[] {

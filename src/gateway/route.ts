@@ -36,13 +36,15 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   readonly roles: readonly Role[];
   readonly params: P;
   readonly query: Q;
-  /** Null: the route takes no body. */
+  /** Null: the route takes no body, or `takes` says which. */
   readonly body: B | null;
+  /** What the body is, where it is not JSON; `handle` reads it from the request. */
+  readonly takes?: string;
   readonly reply: z.ZodType;
   readonly status: 200 | 201 | 202;
   /** What the reply is, where it is not JSON. */
   readonly media?: string;
-  /** Needs an `Idempotency-Key`, and answers a repeated request as before. */
+  /** Needs an `Idempotency-Key` (with `takes`: may have one), and answers a repeated request as before. */
   readonly creates: boolean;
   readonly handle: (asked: Asked<z.output<P>, z.output<Q>, z.output<B>>) => Promise<JsonObject | Response>;
 }

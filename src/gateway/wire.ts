@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type * as approvals from './schemas/approvals.ts';
 import type * as operations from './schemas/operations.ts';
+import type * as packages from './schemas/packages.ts';
 import type * as runs from './schemas/runs.ts';
 import type * as sessions from './schemas/sessions.ts';
 import type * as tokens from './schemas/tokens.ts';
@@ -22,6 +23,7 @@ export type OperationsAuditBody = z.output<typeof operations.operationsAudit>;
 export type VerdictBody = z.input<typeof operations.verdict>;
 export type EffectPageBody = z.output<typeof operations.effectPage>;
 export type RunEffectsBody = z.output<typeof operations.runEffects>;
+export type VerifyReportBody = z.output<typeof packages.verifyReport>;
 export type ProjectBody = z.output<typeof sessions.project>;
 export type ProjectPageBody = z.output<typeof sessions.projectPage>;
 export type NewSessionBody = z.input<typeof sessions.newSession>;

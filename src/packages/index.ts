@@ -14,6 +14,7 @@ export {
   type RuntimeStart,
   type Trusted,
 } from './quarantine.ts';
+export type { ReceivedPackage } from './receive.ts';
 export { addRecord, countRecords, listRecords, type RecordKind, type SessionRecord } from './records.ts';
 export { type PackageSeams, SessionPackages } from './service.ts';
 export { packagesSchema } from './tables.ts';

@@ -1,10 +1,11 @@
 import { type ByteSource, bytesSource } from '../archive/index.ts';
-import { fail } from '../core/index.ts';
+import { fail, LIMITS } from '../core/index.ts';
 import { type Principal, quarantinedImports, requireSession } from '../sessions/index.ts';
 import { type ExportedPackage, exportPackage, type MakeExportStages } from './export/export.ts';
 import { eraseImport } from './import/erase.ts';
 import { importPackage, type MakeStages } from './import/import.ts';
 import type { ImportResult, PackageContext } from './model.ts';
+import { receivePackage, type ReceivedPackage, requireReceivable } from './receive.ts';
 import {
   type Quarantine,
   readQuarantine,
@@ -25,6 +26,7 @@ export interface PackageSeams {
 export class SessionPackages {
   readonly #context: PackageContext;
   readonly #seams: PackageSeams;
+  readonly #receiving = new Map<string, number>();
   #importing = false;
 
   constructor(context: PackageContext, seams: PackageSeams = {}) {
@@ -35,6 +37,36 @@ export class SessionPackages {
   /** See `exportPackage`. Whoever must have head and workspace together holds the session's pen meanwhile. */
   export(principal: Principal, rootFrameId: string): Promise<ExportedPackage> {
     return exportPackage(this.#context, principal, rootFrameId, this.#seams.exportStages);
+  }
+
+  /**
+   * Takes a package that comes over a wire into the staging folder and gives it to `work`; the file is gone before this
+   * settles. ARCHIVE_TOO_LARGE, for the announced length before a byte is taken; TOO_MANY_REQUESTS beyond
+   * `packageUploads` of one tenant at a time.
+   */
+  async receive<T>(
+    principal: Principal,
+    incoming: { readonly announcedBytes: number; readonly chunks: AsyncIterable<Uint8Array> },
+    work: (received: ReceivedPackage) => Promise<T>,
+  ): Promise<T> {
+    requireReceivable(incoming.announcedBytes);
+    const { tenant } = principal;
+    const open = this.#receiving.get(tenant) ?? 0;
+    if (open >= LIMITS.packageUploads)
+      throw fail('TOO_MANY_REQUESTS', 'Too many packages are being sent at once.', { details: { retry_after: 1 } });
+    this.#receiving.set(tenant, open + 1);
+    try {
+      const received = await receivePackage(this.#context, incoming.chunks);
+      try {
+        return await work(received);
+      } finally {
+        await received.close();
+      }
+    } finally {
+      const left = (this.#receiving.get(tenant) ?? 1) - 1;
+      if (left === 0) this.#receiving.delete(tenant);
+      else this.#receiving.set(tenant, left);
+    }
   }
 
   /** See `importPackage`. One at a time: IMPORT_BUSY. The source is the caller's to close. */

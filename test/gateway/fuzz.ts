@@ -4,6 +4,7 @@ import { ERROR_TABLE, type ErrorCode } from '../../src/core/index.ts';
 import type { Route } from '../../src/gateway/route.ts';
 import { ROUTES } from '../../src/gateway/routes/index.ts';
 import { errorEnvelope } from '../../src/gateway/schemas/common.ts';
+import { oracle } from '../archive/support/packages.ts';
 import type { World } from './world.ts';
 
 export interface FuzzOptions {
@@ -132,6 +133,22 @@ function bodyOf(dice: Dice, schema: JsonSchema): Uint8Array<ArrayBuffer> {
   }
 }
 
+/** A package, whole, cut, or with a byte changed; or no package at all. */
+function packageOf(dice: Dice): Uint8Array<ArrayBuffer> {
+  const bytes = Uint8Array.from(oracle(dice.one(['a-minimal', 'b-notebook', 'd2-deliveries'])));
+  switch (dice.below(5)) {
+    case 0:
+      return bytes.subarray(0, dice.below(bytes.length));
+    case 1:
+      bytes[dice.below(bytes.length)] = dice.below(256);
+      return bytes;
+    case 2:
+      return new TextEncoder().encode(dice.one(['', '{}', 'PK', 'x'.repeat(70_000)]));
+    default:
+      return bytes;
+  }
+}
+
 interface Sent {
   readonly method: string;
   readonly path: string;
@@ -173,18 +190,35 @@ function pathOf(dice: Dice, route: Route, ids: readonly string[]): string {
   return `${path}?${[...pairs, odd].join('&')}`;
 }
 
+/** A request as the description says it must be, with what is needed and no more. */
+function plainRequest(dice: Dice, route: Route, token: string, ids: readonly string[]): Sent {
+  const { takes, method } = route;
+  const key = `plain-${dice.below(100)}`;
+  const headers: Record<string, string> = { authorization: `Bearer ${token}`, 'idempotency-key': key };
+  const schema = route.body === null ? null : schemaOf(route.body);
+  const needed = schema && { ...schema, properties: onlyRequired(schema) };
+  const body = takes ? packageOf(dice) : needed && new TextEncoder().encode(text(valid(dice, needed)));
+  if (body) headers['content-type'] = takes ?? 'application/json';
+  return { method, path: route.path.replace(/\{\w+\}/g, () => dice.one(ids)), headers, body };
+}
+
+const onlyRequired = ({ properties = {}, required = [] }: JsonSchema) =>
+  Object.fromEntries(Object.entries(properties).filter(([name]) => required.includes(name)));
+
 function requestOf(dice: Dice, tokens: readonly string[], ids: readonly string[]): { route: Route; sent: Sent } {
   const route = dice.one(ROUTES);
+  if (dice.below(4) === 0) return { route, sent: plainRequest(dice, route, tokens[0] ?? '', ids) };
   const headers: Record<string, string> = {};
   const token =
     dice.below(8) === 0 ? dice.one(['x', '', 'hf_', `hf_${'0'.repeat(32)}_${'A'.repeat(43)}`]) : dice.one(tokens);
   if (dice.below(20) > 0) headers['authorization'] = `Bearer ${token}`;
   if (dice.below(6) > 0) headers['idempotency-key'] = dice.one(['k', String(dice.below(1e6)), 'a b', 'x'.repeat(300)]);
   if (dice.below(6) === 0) headers['last-event-id'] = dice.one(['0', '-1', 'x', '9'.repeat(30)]);
-  const body = route.body === null ? null : bodyOf(dice, schemaOf(route.body));
+  const { takes } = route;
+  const body = takes ? packageOf(dice) : route.body === null ? null : bodyOf(dice, schemaOf(route.body));
   if (body)
     headers['content-type'] =
-      dice.below(10) > 0 ? 'application/json' : dice.one(['text/plain', 'application/json;x', '']);
+      dice.below(10) > 0 ? (takes ?? 'application/json') : dice.one(['text/plain', 'application/json;x', '']);
   const method =
     dice.below(20) > 0 ? route.method : dice.one(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'POST', 'GET']);
   const takesBody = method !== 'GET' && method !== 'HEAD';
@@ -206,7 +240,7 @@ export async function fuzz(
   for (let round = 0; round < count; round += 1) {
     const { route, sent } = requestOf(dice, tokens, ids.slice(-40));
     if (dice.below(50) === 0) await cut(world, sent, dice);
-    const fault = await sendOne(world, route, sent, { ids, statuses });
+    const fault = await sendOne(world, route, sent, { ids, statuses, tokens });
     if (fault) faults.push(`seed ${seed}, round ${round}, ${sent.method} ${sent.path.slice(0, 80)}: ${fault}`);
   }
   return { faults, statuses };
@@ -214,10 +248,17 @@ export async function fuzz(
 
 interface Seen {
   readonly ids: string[];
+  /** Those that are sent with: to revoke them would end the fuzz. */
+  readonly tokens: readonly string[];
   readonly statuses: Map<number, number>;
 }
 
-async function sendOne(world: World, route: Route, sent: Sent, { ids, statuses }: Seen): Promise<string | null> {
+async function sendOne(
+  world: World,
+  route: Route,
+  sent: Sent,
+  { ids, statuses, tokens }: Seen,
+): Promise<string | null> {
   const { method, headers, body } = sent;
   const response = await fetch(`${world.url}${sent.path}`, { method, headers, ...(body ? { body } : {}) });
   statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
@@ -231,7 +272,7 @@ async function sendOne(world: World, route: Route, sent: Sent, { ids, statuses }
   for (const [, id = ''] of answer.matchAll(
     /"(?:run_id|session_id|decision_id|token_id|status_ref|project_id)":"([^"]+)"/g,
   ))
-    ids.push(encodeURIComponent(id));
+    if (!tokens.some((token) => token.includes(id))) ids.push(encodeURIComponent(id));
   if (response.ok)
     return method === route.method && response.status === route.status ? wrongReply(route, document) : null;
   return wrongRefusal(response.status, document);

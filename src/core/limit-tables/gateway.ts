@@ -10,6 +10,11 @@ export const gatewayLimits = {
     unit: 'items',
     why: 'Callers whose rate is remembered; idle ones are forgotten first.',
   },
+  packageUploads: {
+    max: 4,
+    unit: 'items',
+    why: 'Packages of one tenant that are being taken in; each lies on the disk.',
+  },
   eventStreamsPerTenant: {
     max: 1000,
     unit: 'items',

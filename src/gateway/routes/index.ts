@@ -3,6 +3,7 @@ import { approvalRoutes } from './approvals.ts';
 import { effectRoutes } from './effects.ts';
 import { eventRoutes } from './events.ts';
 import { operationRoutes } from './operations.ts';
+import { packageRoutes } from './packages.ts';
 import { projectAndSessionRoutes } from './projects-and-sessions.ts';
 import { runRoutes } from './runs.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -13,6 +14,7 @@ export const ROUTES: readonly Route[] = [
   ...runRoutes,
   ...approvalRoutes,
   ...operationRoutes,
+  ...packageRoutes,
   ...effectRoutes,
   ...eventRoutes,
   ...tokenRoutes,

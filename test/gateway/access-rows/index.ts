@@ -3,6 +3,7 @@ import { approvalsAccess } from './approvals.ts';
 import { effectsAccess } from './effects.ts';
 import { eventsAccess } from './events.ts';
 import { operationsAccess } from './operations.ts';
+import { packagesAccess } from './packages.ts';
 import { projectsAndSessionsAccess } from './projects-and-sessions.ts';
 import { runsAccess } from './runs.ts';
 import { tokensAccess } from './tokens.ts';
@@ -13,6 +14,7 @@ export const ACCESS: Access = {
   ...runsAccess,
   ...approvalsAccess,
   ...operationsAccess,
+  ...packagesAccess,
   ...effectsAccess,
   ...eventsAccess,
   ...tokensAccess,
