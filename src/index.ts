@@ -12,6 +12,7 @@ export {
   type HoldfastConfig,
   type HoldfastOptions,
   type McpServerConfig,
+  openTelemetry,
   Run,
   type RunOptions,
   type RunSummary,
@@ -39,6 +40,11 @@ export {
   StateError,
   StorageError,
   StorageIntegrityError,
+  type Telemetry,
+  type TelemetryAttributes,
+  type TelemetryMetric,
+  type TelemetrySpan,
+  type SpanStart,
   ValidationError,
 } from './core/index.ts';
 export {

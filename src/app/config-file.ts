@@ -45,6 +45,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   'retiredTools',
   'workspaceOf',
   'instanceLeaseMs',
+  'telemetry',
 ]);
 
 /**

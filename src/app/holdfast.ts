@@ -1,5 +1,5 @@
 import type { ApproverRule, PolicySet } from '../approvals/index.ts';
-import { type Clock, type FaultPoints, guardClock, type Ids, systemClock } from '../core/index.ts';
+import { type Clock, type FaultPoints, guardClock, type Ids, systemClock, type Telemetry } from '../core/index.ts';
 import type { Model, ModelLike, ModelSettings, ModelUsage } from '../models/index.ts';
 import type { ModelRetries, RunBudgets, RunListener } from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
@@ -35,6 +35,8 @@ export interface HoldfastOptions {
   readonly workspaceOf?: (rootFrameId: string) => string | null;
   /** Variables whose secrets must never be in a package, whatever they look like: `process.env`. */
   readonly secretsIn?: Readonly<Record<string, string | undefined>>;
+  /** Who is told what happens and how long it takes: `await openTelemetry()`. Default: nobody. */
+  readonly telemetry?: Telemetry;
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly observer?: StoreObserver;

@@ -7,6 +7,7 @@ export {
   type McpServerConfig,
 } from './config-file.ts';
 export { type Configured, openConfigured } from './open-configured.ts';
+export { openTelemetry } from './open-telemetry.ts';
 export { type Configuration, type ConfigurationSources, DEFAULT_DATA_DIR, readConfiguration } from './configuration.ts';
 export { DATA_FILES, type DataFolder, type PrepareOptions, prepareDataFolder } from './data-folder.ts';
 export { type ExamineOptions, examine, type HealthCheck, type HealthReport } from './doctor/index.ts';

@@ -15,7 +15,7 @@ import {
   HOLDFAST_PROFILE,
   operationTools,
 } from '../calls/index.ts';
-import { canonicalJson, type Clock, createIds, type JsonObject, noFaults } from '../core/index.ts';
+import { canonicalJson, type Clock, createIds, type JsonObject, noFaults, noTelemetry } from '../core/index.ts';
 import { type Filesystem, openFilesystem } from '../effects/index.ts';
 import { guardedToolOf, settledGuardTool } from '../mcp/index.ts';
 import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
@@ -126,6 +126,7 @@ async function assemble(
     workerId: heartbeat.instanceId,
     pausedBecause,
     faults,
+    telemetry: options.telemetry ?? noTelemetry,
   };
   const checkpoint = async ({ principal: by, place: { rootFrameId, branchId } }: RunRecord): Promise<void> => {
     await histories.history.checkpoint(by, { rootFrameId, branchId, reason: 'before a write' });
@@ -136,7 +137,12 @@ async function assemble(
   const autonomy = autonomyOf(store, sessions, histories);
   await autonomy.sweep(heartbeat.instanceId);
   let closing: Promise<void> | undefined;
-  const approvals = new Approvals(store, sessions, (action, edited) => validateEdit(tools, action, edited));
+  const approvals = new Approvals(
+    store,
+    sessions,
+    (action, edited) => validateEdit(tools, action, edited),
+    calls.telemetry,
+  );
   const stopExpiry = startExpiry(approvals);
   const told = { store, approvals, clock, principal };
   const stopNotices = options.notices ? startNotices(told, options.notices) : noNotices;

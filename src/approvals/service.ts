@@ -1,7 +1,16 @@
-import { fail, JSON_PROFILES, type JsonObject, LIMITS, readCanonicalJson } from '../core/index.ts';
+import {
+  fail,
+  JSON_PROFILES,
+  type JsonObject,
+  LIMITS,
+  noTelemetry,
+  readCanonicalJson,
+  type Telemetry,
+} from '../core/index.ts';
 import { listGroupEvents, type Page, type Principal, requireGroup, type SessionContext } from '../sessions/index.ts';
 import type { ReadTx, Store } from '../store/index.ts';
 import type { ApprovalBatch } from './batch.ts';
+import { tellDecisions } from './decision-span.ts';
 import { decide, requireApprover, type Verdict } from './decisions.ts';
 import { type ShownRequest, showRequest } from './display.ts';
 import { checkEdit, type ValidateArguments } from './edits.ts';
@@ -28,11 +37,13 @@ export class Approvals {
   readonly #store: Store;
   readonly #context: SessionContext;
   readonly #validate: ValidateArguments;
+  readonly #telemetry: Telemetry;
 
-  constructor(store: Store, context: SessionContext, validate: ValidateArguments) {
+  constructor(store: Store, context: SessionContext, validate: ValidateArguments, telemetry: Telemetry = noTelemetry) {
     this.#store = store;
     this.#context = context;
     this.#validate = validate;
+    this.#telemetry = telemetry;
   }
 
   /** What waits for a decision, oldest first. `after` is the `next` of the page before. */
@@ -95,7 +106,10 @@ export class Approvals {
     const verdicts: Verdict[] = [];
     for (const one of said) verdicts.push(await this.#checked(principal, one));
     const result = await this.#store.write('approvals.decide', (tx) => decide(tx, this.#context, principal, verdicts));
-    if (result.outcome === 'decided') return result.requests;
+    if (result.outcome === 'decided') {
+      await tellDecisions(this.#telemetry, result.requests, this.#context.clock.nowMs());
+      return result.requests;
+    }
     throw fail('APPROVAL_EXPIRED', 'The time to decide this request is over; it was not decided.');
   }
 

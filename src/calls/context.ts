@@ -1,5 +1,5 @@
 import type { ApproverRule, PolicySet } from '../approvals/index.ts';
-import type { Clock, FaultPoints } from '../core/index.ts';
+import type { Clock, FaultPoints, Telemetry } from '../core/index.ts';
 import type { Operations } from '../operations/index.ts';
 import type { SessionContext } from '../sessions/index.ts';
 import type { ReadTx, Store } from '../store/index.ts';
@@ -22,4 +22,5 @@ export interface CallsContext {
   /** Why an operator has paused the data folder, so that no write starts; null where nobody has. */
   readonly pausedBecause: (tx: ReadTx) => Promise<string | null>;
   readonly faults: FaultPoints;
+  readonly telemetry: Telemetry;
 }

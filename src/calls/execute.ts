@@ -5,6 +5,7 @@ import type { Tx } from '../store/index.ts';
 import { attemptExecute, type Invocation, reasonOf } from './attempt.ts';
 import { begin, type Beginning, type Begun, KnownOperation, leaseSecondsFor, requestOfCall } from './begin.ts';
 import { exactScope } from './call-scope.ts';
+import { spanOfCall } from './call-span.ts';
 import { classify, type Finding } from './classify.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, refusalOf } from './denials.ts';
@@ -46,7 +47,11 @@ export interface Executed {
  * store or broken records are guilty of before the tool was invoked; after that, an outcome that cannot be written
  * down is `unknown` (OUTCOME_NOT_DURABLE).
  */
-export async function executeCall(context: CallsContext, of: ReadyCall): Promise<Executed> {
+export function executeCall(context: CallsContext, of: ReadyCall): Promise<Executed> {
+  return spanOfCall(context, of, () => carryOut(context, of));
+}
+
+async function carryOut(context: CallsContext, of: ReadyCall): Promise<Executed> {
   if (of.signal.aborted) return early(notStarted('CALL_SKIPPED', 'The run was stopped before this call.'));
   const refusal = await currentRefusal(of.call, of.place.principal);
   if (refusal) return early(refusedNow(refusal));

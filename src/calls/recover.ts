@@ -3,6 +3,7 @@ import type { Filesystem } from '../effects/index.ts';
 import { appendEvent, type Principal } from '../sessions/index.ts';
 import { attemptExecute, type Invocation } from './attempt.ts';
 import { exactScope, type ExactScope } from './call-scope.ts';
+import { spanOfCall } from './call-span.ts';
 import { classify, type Finding } from './classify.ts';
 import type { CallsContext } from './context.ts';
 import { leaseSecondsFor } from './begin.ts';
@@ -48,7 +49,10 @@ export async function recoverCall(
   if (asked?.found === 'done') return settled(context, principal, stored, asked);
   const later = unixSeconds(context.clock);
   const mayRepeat = recovery.redeliver && !isHeld(stored, later) && deliverable(stored, asked, later);
-  if (mayRepeat) return redeliver(context, principal, stored, recovery);
+  if (mayRepeat) {
+    const of = { call: stored.call, place: null, statusRef };
+    return spanOfCall(context, of, () => redeliver(context, principal, stored, recovery));
+  }
   if (asked?.found === 'not_done' && isFinalNotHappened(stored, later))
     return settled(context, principal, stored, asked);
   return { outcome: known, recorded: false };

@@ -62,3 +62,13 @@ export {
   screenInjection,
 } from './injection-screen.ts';
 export { createLog, type Log, type LogFields, type LogLevel, type LogOptions, noLog } from './log.ts';
+export {
+  noTelemetry,
+  type SpanStart,
+  stopwatch,
+  type Telemetry,
+  TELEMETRY_METRICS,
+  type TelemetryAttributes,
+  type TelemetryMetric,
+  type TelemetrySpan,
+} from './telemetry.ts';

@@ -8,6 +8,7 @@ import { answerKeyed, keyedRequest } from './keyed-request.ts';
 import { readJsonBody, readQuery } from './read-body.ts';
 import type { RawAsked, Route } from './route.ts';
 import { addOpenRoutes } from './open-routes.ts';
+import { spanOfRequest } from './request-span.ts';
 import { ROUTES } from './routes/index.ts';
 
 export type Application = (request: Request, env?: Bindings) => Promise<Response>;
@@ -24,11 +25,12 @@ export function gatewayApplication(gateway: GatewayContext, version: string): Ap
     );
   app.notFound((c) => errorResponse(unknownRoute(c.req.path, c.req.method)));
   app.onError((error, c) => errorResponse(told(gateway, exchangeOf(c.req.raw), error)));
+  const { telemetry } = gateway.runtime.calls;
   return async (request, env = {}) => {
     const exchange = newExchange(gateway, env);
     exchanges.set(request, exchange);
     const began = systemClock.nowMs();
-    const response = await app.fetch(request, env);
+    const response = await spanOfRequest(telemetry, request, exchange, async () => app.fetch(request, env));
     return finish(gateway, exchange, { request, response, milliseconds: systemClock.nowMs() - began });
   };
 }
@@ -42,6 +44,7 @@ interface Arrived {
 async function answer(gateway: GatewayContext, route: Route, arrived: Arrived): Promise<Response> {
   const { request, params, exchange } = arrived;
   exchange.route = route.id;
+  exchange.path = route.path;
   if (gateway.stopping.aborted) throw fail('GATEWAY_STOPPING', 'The gateway is stopping.');
   const token = await admit(gateway, request, exchange);
   requireRole(route, token);

@@ -11,6 +11,8 @@ export interface Exchange {
   /** Headers that were sent more than once. */
   readonly repeated: readonly string[];
   route: string;
+  /** The path of the route as it is described; null where no route took the request. */
+  path: string | null;
   token: Token | null;
 }
 
@@ -23,6 +25,7 @@ export function newExchange({ runtime }: GatewayContext, { incoming }: Bindings)
     address: incoming?.socket.remoteAddress ?? 'unknown',
     repeated: SINGLE_HEADERS.filter((name) => (incoming?.headersDistinct[name]?.length ?? 0) > 1),
     route: 'none',
+    path: null,
     token: null,
   };
 }

@@ -12,16 +12,22 @@ export function addOpenRoutes(
   given: { readonly version: string; readonly exchangeOf: (request: Request) => Exchange },
 ): void {
   const description = openApiDocument(ROUTES, given.version);
-  app.get('/healthz', () => jsonOf({ status: 'alive' }, 200));
-  app.get('/readyz', async () => {
+  const open = (path: string, answer: (request: Request, exchange: Exchange) => Response | Promise<Response>): void => {
+    app.get(path, (c) => {
+      const exchange = given.exchangeOf(c.req.raw);
+      exchange.path = path;
+      return answer(c.req.raw, exchange);
+    });
+  };
+  open('/healthz', () => jsonOf({ status: 'alive' }, 200));
+  open('/readyz', async () => {
     if (gateway.stopping.aborted) throw fail('GATEWAY_STOPPING', 'The gateway is stopping.');
     await gateway.runtime.store.read('gateway.ready', (tx) => tx.get('SELECT 1'));
     return jsonOf({ status: 'ready' }, 200);
   });
-  app.get('/openapi.json', () => jsonOf(description, 200));
-  app.get('/metrics', async (c) => {
-    const exchange = given.exchangeOf(c.req.raw);
-    const { tenantId, roles } = await admit(gateway, c.req.raw, exchange);
+  open('/openapi.json', () => jsonOf(description, 200));
+  open('/metrics', async (request, exchange) => {
+    const { tenantId, roles } = await admit(gateway, request, exchange);
     // The counts are of the whole process.
     if (!roles.includes('admin') || tenantId !== gateway.runtime.principal.tenant)
       throw fail('ROLE_NOT_ALLOWED', 'The counts are for an admin of the tenant that runs the gateway.');

@@ -3,6 +3,7 @@ import { fail, HoldfastError } from '../core/index.ts';
 import { type ModelMessage, type ModelReply, readTurn } from '../models/index.ts';
 import { type ModelToolSchema, modelToolSchemas } from '../tools/index.ts';
 import type { Driving, RunsContext } from './context.ts';
+import { spanOfTurn } from './run-spans.ts';
 
 const LONGEST_PAUSE_MS = 30_000;
 
@@ -33,7 +34,7 @@ export async function ask(context: RunsContext, driving: Driving, question: Ques
   const end = AbortSignal.timeout(Math.max(1, Math.ceil(question.withinMs)));
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await askOnce(driving, question, AbortSignal.any([signal, end]));
+      return await spanOfTurn(context, driving, () => askOnce(driving, question, AbortSignal.any([signal, end])));
     } catch (error) {
       if (!signal.aborted && end.aborted) throw fail('RUN_BUDGET_USED_UP', 'The time of the run ended in a turn.');
       if (attempt > agent.retries.most || !mayHelp(error)) throw error;

@@ -7,6 +7,7 @@ import { drive } from './loop.ts';
 import type { ChildCall, RunRecord } from './model.ts';
 import { releaseOrphans } from './orphans.ts';
 import * as sql from './run-queries.ts';
+import { spanOfRun } from './run-spans.ts';
 import { adoptConfig, listRuns, type RunPage, requireRun, runTree, takeRun } from './run-store.ts';
 import { stopTree } from './stop-run.ts';
 import { WaitingRuns } from './waiting.ts';
@@ -194,6 +195,11 @@ export class Runs {
     const run = await this.get(principal, runId);
     const { agent, changed } = thawAgent(run, defined);
     if (changed.length > 0) listener.onChanged?.(changed);
+    return spanOfRun(this.#context, run, agent, () => this.#driveThawed(run, agent, listener, stop));
+  }
+
+  async #driveThawed(run: RunRecord, agent: Agent, listener: RunListener, stop: AbortController): Promise<RunRecord> {
+    const { principal, runId } = run;
     const watch = this.#watchForStop(runId, stop);
     const carryOutChild = (parent: Driving, asked: ChildCall) => this.#carryOutChild(parent, asked);
     const driving: Driving = { run, agent, listener, signal: stop.signal, carryOutChild };

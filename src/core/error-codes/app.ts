@@ -2,6 +2,13 @@ import type { ErrorCodeEntry } from './entry.ts';
 
 /** Codes of the composition root and the command: configuration, the data folder, the command line. */
 export const appErrorCodes = {
+  TELEMETRY_MISSING: {
+    family: 'state',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve: 'Install it beside holdfast: `npm install @opentelemetry/api`.',
+  },
   USAGE: {
     family: 'validation',
     http: 400,
