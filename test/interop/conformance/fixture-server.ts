@@ -137,7 +137,7 @@ export const openFixture: OpenPeer = (send, closeStream): Peer => {
         waiting.delete(String(id));
       } else if (message.id !== undefined) void answer(message);
     },
-    close: () => undefined,
+    close: () => Promise.resolve(),
   };
 };
 

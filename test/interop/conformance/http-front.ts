@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -15,7 +16,8 @@ export interface Message {
 /** A server behind the front, for one session. */
 export interface Peer {
   take(message: Message): void;
-  close(): void;
+  /** Settles when nothing of it is left. */
+  close(): Promise<void>;
 }
 
 /** `related`: the request of the client to which a message belongs, where the server says it. */
@@ -50,9 +52,9 @@ class Session {
       if (id > after && event.stream === stream) response.write(`id: ${id}\n${event.text}`);
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const response of this.#live.values()) response.end();
-    this.peer.close();
+    await this.peer.close();
   }
 
   #route(message: Message, related: unknown): void {
@@ -94,7 +96,7 @@ export async function httpFront(open: OpenPeer): Promise<Front> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     close: async () => {
-      for (const session of sessions.values()) session.close();
+      await Promise.all([...sessions.values()].map((session) => session.close()));
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
@@ -113,12 +115,23 @@ async function serve(
   if (request.method === 'POST') return post(request, response, { sessions, open, session });
   if (!session) return void response.writeHead(404).end();
   if (request.method === 'DELETE') {
-    session.close();
     sessions.delete(String(id));
+    await session.close();
     return void response.writeHead(200).end();
   }
   response.writeHead(200, { ...EVENTS, 'mcp-session-id': String(id) }).flushHeaders();
   if (last !== undefined) session.resume(Number(last), response);
+}
+
+/** The suite opens a session for each scenario and ends none: what is older than these is over. */
+const MOST_SESSIONS = 6;
+let opened = 0;
+
+async function closeOldest(sessions: Map<string, Session>): Promise<void> {
+  const [oldest] = sessions.size > MOST_SESSIONS ? sessions : [];
+  if (!oldest) return;
+  sessions.delete(oldest[0]);
+  await oldest[1].close();
 }
 
 async function post(
@@ -132,8 +145,10 @@ async function post(
   let [session, id] = [of.session, String(request.headers['mcp-session-id'])];
   if (message.method === 'initialize') {
     session = new Session(of.open);
-    id = `session-${of.sessions.size + 1}`;
+    opened += 1;
+    id = `session-${opened}`;
     of.sessions.set(id, session);
+    await closeOldest(of.sessions);
   }
   if (!session) return void response.writeHead(404).end();
   if (message.method === undefined || message.id === undefined) {
@@ -153,7 +168,18 @@ export function bridgeTo(command: string, args: readonly string[], env: NodeJS.P
     createInterface({ input: child.stdout }).on('line', (line) => send(JSON.parse(line) as Message));
     return {
       take: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
-      close: () => child.stdin.end(),
+      close: () => endOf(child),
     };
   };
+}
+
+const END_MS = 10_000;
+
+/** Ends a child by the end of its input, or by force. */
+async function endOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const late = setTimeout(() => child.kill('SIGKILL'), END_MS);
+  child.stdin?.end();
+  await once(child, 'exit');
+  clearTimeout(late);
 }
