@@ -18,7 +18,7 @@ import type { ExactScope } from './call-scope.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, Refused } from './denials.ts';
 import { boundPolicyRevision } from './gate.ts';
-import { effectIdOf, HOLDFAST_PROFILE, idempotencyKey } from './identity.ts';
+import { effectIdOf, HOLDFAST_PROFILE, keyOfCall } from './identity.ts';
 import type { CallAuthority, CallPlace, PreparedCall } from './model.ts';
 import { operationTool } from './operation-tool.ts';
 
@@ -27,6 +27,8 @@ export interface Beginning {
   readonly place: CallPlace;
   readonly groupId: string;
   readonly call: PreparedCall;
+  /** The key that its host gave it. */
+  readonly hostKey?: string;
   readonly authority: CallAuthority;
   readonly scope: ExactScope;
   readonly request: PreparedRequest;
@@ -52,7 +54,8 @@ export function leaseSecondsFor(timeoutMs: number): number {
 }
 
 /** The request of a call to `operations`, with the identities that the host mints. */
-export function requestOfCall(place: CallPlace, groupId: string, call: PreparedCall): PreparedRequest {
+export function requestOfCall(of: Pick<Beginning, 'place' | 'groupId' | 'call' | 'hostKey'>): PreparedRequest {
+  const { place, groupId, call } = of;
   const value = readCanonicalJson(call.argumentsText, JSON_PROFILES.operations);
   if (!isJsonObject(value)) throw fail('CALL_INVALID', 'The stored arguments are not an object.');
   const toolCall = new ToolCall({
@@ -60,7 +63,7 @@ export function requestOfCall(place: CallPlace, groupId: string, call: PreparedC
     operationId: effectIdOf(place, groupId, call.callId),
     name: call.tool.name,
     arguments: value,
-    idempotencyKey: idempotencyKey(place, groupId, call.callId),
+    idempotencyKey: keyOfCall(of),
     responseId: groupId,
     ...HOLDFAST_PROFILE,
   });

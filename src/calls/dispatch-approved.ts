@@ -118,5 +118,5 @@ async function carryOut(
   // What did not start leaves no trace: the run may still carry it out.
   if (outcome.state === 'not_started') return { statusRef: null, outcome };
   if (!recorded) await recordRecovered(context, place.principal, ledgerResultOf(groupId, place.runId, stored), outcome);
-  return { statusRef: requestOfCall(place, groupId, call).statusRef, outcome };
+  return { statusRef: requestOfCall({ place, groupId, call }).statusRef, outcome };
 }

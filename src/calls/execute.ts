@@ -10,7 +10,7 @@ import { classify, type Finding } from './classify.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, refusalOf } from './denials.ts';
 import { type Ending, finish, type Found, NotRecorded, recordReceipts, unknownOutcome } from './finish.ts';
-import { effectIdOf, idempotencyKey } from './identity.ts';
+import { effectIdOf, keyOfCall } from './identity.ts';
 import type { CallAuthority, CallListener, CallPlace, PreparedCall } from './model.ts';
 import { allHold, lookAfter } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
@@ -24,6 +24,8 @@ export interface ReadyCall {
   readonly place: CallPlace;
   readonly groupId: string;
   readonly call: PreparedCall;
+  /** The key that its host gave it: a second call under it is never begun. Without one the key is minted here. */
+  readonly hostKey?: string;
   readonly authority: CallAuthority;
   readonly filesystem: Filesystem;
   /** Aborted when the run is stopped: what has started is then unknown until it is known. */
@@ -61,10 +63,10 @@ async function carryOut(context: CallsContext, of: ReadyCall): Promise<Executed>
 const early = (outcome: CallOutcome): Executed => ({ outcome, recorded: false });
 
 function invocationOf(of: ReadyCall): Invocation {
-  const { place, groupId, call, signal, listener } = of;
+  const { place, call, signal, listener } = of;
   return {
     callId: call.callId,
-    idempotencyKey: idempotencyKey(place, groupId, call.callId),
+    idempotencyKey: keyOfCall(of),
     principal: place.principal,
     runId: place.runId,
     signal,
@@ -100,7 +102,7 @@ async function start(
     const beginning: Beginning = {
       ...of,
       scope: exactScope(of.call.tool, of.call.input, of.filesystem),
-      request: requestOfCall(of.place, of.groupId, of.call),
+      request: requestOfCall(of),
       leaseSeconds: leaseSecondsFor(of.call.tool.timeoutMs),
     };
     return { beginning, begun: await commitBeginning(context, beginning, of.opening) };

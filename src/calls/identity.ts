@@ -17,6 +17,21 @@ export function idempotencyKey(place: Pick<CallPlace, 'runId'>, groupId: string,
   return `hf-${digestJson({ run_id: place.runId, group_id: groupId, call_id: callId }).slice(0, 48)}`;
 }
 
+/** The same for a call whose host names it by a key of its own; only its digest is kept. */
+export function keyOfHost(hostKey: string): string {
+  return `hk-${digestJson({ host_key: hostKey }).slice(0, 48)}`;
+}
+
+/** The key of one call, whoever minted it. */
+export function keyOfCall(of: {
+  readonly place: Pick<CallPlace, 'runId'>;
+  readonly groupId: string;
+  readonly call: { readonly callId: string };
+  readonly hostKey?: string;
+}): string {
+  return of.hostKey === undefined ? idempotencyKey(of.place, of.groupId, of.call.callId) : keyOfHost(of.hostKey);
+}
+
 /** The effect id of a call: its operation's, cut from the same digest as the key. */
 export function effectIdOf(place: Pick<CallPlace, 'runId'>, groupId: string, callId: string): string {
   return idempotencyKey(place, groupId, callId).slice(3, 35);

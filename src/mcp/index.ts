@@ -8,7 +8,7 @@ export {
 export { type McpTools, mcpTools, type SkippedTool } from './mcp-tools.ts';
 export type { McpPolicies, McpToolPolicy } from './policy.ts';
 export type { HttpServer, McpConnectOptions, StdioServer } from './server-options.ts';
-export { IDEMPOTENCY_META_KEY } from './tool-of-server.ts';
+export { IDEMPOTENCY_META_KEY } from './wire/message.ts';
 export type { SealedPolicy } from './guard/policy-conditions.ts';
 export { judgeCall, type PolicyVerdict, type RuleNote, sealPolicy } from './guard/policy-decision.ts';
 export { explainCall, explanationDocument, type ProposedCall, readProposedCall } from './guard/policy-explanation.ts';
@@ -22,6 +22,7 @@ export type {
   PolicyPostcondition,
   PolicyRoot,
   PolicyRule,
+  PolicyStatus,
   PolicyTarget,
   PolicyTool,
 } from './guard/policy-model.ts';

@@ -11,9 +11,7 @@ import {
 import type { ListedTool, McpCallResult, McpConnection } from './connection.ts';
 import type { McpToolPolicy } from './policy.ts';
 import { localToolName } from './tool-names.ts';
-
-/** The `_meta` member in which the idempotency key of a writing call travels. */
-export const IDEMPOTENCY_META_KEY = 'holdfast/idempotency_key';
+import { IDEMPOTENCY_META_KEY } from './wire/message.ts';
 
 const UNDECLARED: McpToolPolicy = { effect: 'once', needsApproval: true, revision: 'undeclared' };
 

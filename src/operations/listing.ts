@@ -1,9 +1,9 @@
 import { fail } from '../core/index.ts';
 import { MAX_LIST_ROWS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
-import type { OperationRecord, Principal, StoredReceipt, Verdict } from './model.ts';
+import type { OperationRecord, Principal, Scope, StoredReceipt, Verdict } from './model.ts';
 import type { OutboxRecord, WholeOperation } from './rows.ts';
-import { wholeOf } from './rows.ts';
+import { operationOf, wholeOf } from './rows.ts';
 import { readWhole } from './results.ts';
 import { operationNotFound } from './settle.ts';
 
@@ -111,6 +111,17 @@ export async function storedOperation(
   const whole = await readWhole(context, statusRef);
   if (!whole || whole.operation.scope.tenant !== principal.tenant) throw operationNotFound();
   return whole;
+}
+
+/** The operation of this scope, or null. */
+export async function operationUnderKey(
+  context: OperationsContext,
+  { tenant, subject, tool, key }: Scope,
+): Promise<OperationRecord | null> {
+  const row = await context.store.read('operations.key', (tx) =>
+    tx.get(context.queries.byScope, [tenant, subject, tool, key]),
+  );
+  return row ? operationOf(row) : null;
 }
 
 /** One operation of a tenant. Throws OPERATION_NOT_FOUND where there is none, or it is another tenant's. */

@@ -18,16 +18,19 @@ import {
   listOperations,
   type OperationPage,
   type OperationView,
+  operationUnderKey,
   showOperation,
   storedOperation,
 } from './listing.ts';
 import {
   type Lease,
+  type OperationRecord,
   type OperationTools,
   type Principal,
   type ProcessOutcome,
   PROVIDER_PROFILES,
   type ProviderProfile,
+  type Scope,
   type ToolCall,
   type Verdict,
 } from './model.ts';
@@ -133,6 +136,11 @@ export class Operations {
   /** Everything stored about one operation of a tenant; OPERATION_NOT_FOUND where there is none or it is another's. */
   stored(principal: Principal, statusRef: string): Promise<WholeOperation> {
     return storedOperation(this.#context, principal, statusRef);
+  }
+
+  /** The operation that a principal's key stands for with this tool; null where it stands for none. */
+  underKey(scope: Scope): Promise<OperationRecord | null> {
+    return operationUnderKey(this.#context, scope);
   }
 
   /** One operation of a tenant; OPERATION_NOT_FOUND where there is none or it is another's. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { type GuardSettings, Holdfast, runGuard } from '../../src/app/index.ts';
-import type { FaultPoints } from '../../src/core/index.ts';
+import type { Clock, FaultPoints } from '../../src/core/index.ts';
 import type { StoreObserver } from '../../src/store/index.ts';
 import { temporaryFolder } from '../support/index.ts';
 
@@ -36,7 +36,24 @@ export const OPEN_POLICY = {
   ],
 };
 
+/** What the guard says in a result of its own. */
+export interface ToldResult {
+  readonly isError?: boolean;
+  readonly content: readonly { readonly text: string }[];
+  readonly _meta?: {
+    readonly 'holdfast/outcome': { readonly outcome: string; readonly code: string; readonly status_ref: string };
+  };
+}
+
+export const resultOf = (message: Message): ToldResult => message['result'] as ToldResult;
+export const textOf = (message: Message): string =>
+  resultOf(message)
+    .content.map((one) => one.text)
+    .join('\n');
+export const outcomeOf = (message: Message) => resultOf(message)._meta?.['holdfast/outcome'];
+
 export interface GuardWorld {
+  readonly folder: string;
   readonly dataDir: string;
   /** Sends a message; answers nothing. */
   send(message: Message | string): void;
@@ -58,7 +75,9 @@ export interface WorldOptions {
   readonly waitMs?: number;
   readonly observer?: StoreObserver;
   readonly faults?: FaultPoints;
+  /** The folder of an earlier world, to go on in. */
   readonly dataDir?: string;
+  readonly clock?: Clock;
 }
 
 export async function guardWorld(t: TestContext, options: WorldOptions = {}): Promise<GuardWorld> {
@@ -75,6 +94,7 @@ export async function guardWorld(t: TestContext, options: WorldOptions = {}): Pr
     host: { input, output, errors },
     waitMs: options.waitMs ?? 100,
     ...(options.observer ? { observer: options.observer } : {}),
+    ...(options.clock ? { clock: options.clock } : {}),
     ...(options.faults ? { faults: options.faults } : {}),
   };
   const ended = runGuard(settings);
@@ -93,6 +113,7 @@ export async function guardWorld(t: TestContext, options: WorldOptions = {}): Pr
   };
   const next = async (): Promise<Message> => JSON.parse(await line()) as Message;
   return {
+    folder,
     dataDir,
     send,
     line,

@@ -3,17 +3,7 @@ import { settleByPerson } from '../../src/calls/index.ts';
 import { Principal } from '../../src/operations/index.ts';
 import { countingObserver } from '../../src/store/index.ts';
 import { assert, check } from '../support/index.ts';
-import { elsewhere, guardWorld, type Message, OPEN_POLICY } from './guard-world.ts';
-
-type Result = {
-  readonly isError?: boolean;
-  readonly content: readonly { readonly text: string }[];
-  readonly _meta?: {
-    readonly 'holdfast/outcome': { readonly outcome: string; readonly code: string; readonly status_ref: string };
-  };
-};
-const resultOf = (message: Message): Result => message['result'] as Result;
-const outcomeOf = (message: Message) => resultOf(message)._meta?.['holdfast/outcome'];
+import { elsewhere, guardWorld, OPEN_POLICY, outcomeOf, resultOf } from './guard-world.ts';
 
 const operations = (dataDir: string) =>
   elsewhere(dataDir, async ({ runtime }) => {

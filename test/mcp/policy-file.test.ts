@@ -50,7 +50,7 @@ const file = { kind: 'filesystem', role: 'f', root: 'r', path: '/path' };
 
 check('tools that are described wrongly are refused', () => {
   refusedAt(tool({}), '/tools/t/effect');
-  refusedAt(tool({ effect: 'reconcilable' }), '/tools/t/effect');
+  refusedAt(tool({ effect: 'shell' }), '/tools/t/effect');
   refusedAt(tool({ effect: 'once', onError: 'unknown' }), '/tools/t');
   refusedAt(tool({ effect: 'read', on_error: 'unknown' }), '/tools/t/on_error');
   refusedAt(tool({ effect: 'read', resources: 'anything' }), '/tools/t/resources');
@@ -77,6 +77,34 @@ check('tools that are described wrongly are refused', () => {
   const owned = { kind: 'owned', role: 'f', namespace: 'n', collection: 'c' };
   refusedAt(tool({ effect: 'once', resources: [owned], postconditions: [exists] }), '/tools/t/postconditions/0');
   assert.equal(policyOf(tool({ effect: 'once', resources: [file], postconditions: [exists] })).tools.size, 1);
+});
+
+check('how a server is asked is refused where it could not be, or could say what it does not know', () => {
+  const status = { tool: 'find', arguments: { ref: '/ref' }, happened: [{ at: '/json/found', equals: true }] };
+  const asking = (change: Draft, find: Draft | null = { effect: 'read' }) => ({
+    ...minimal,
+    tools: {
+      t: { effect: 'reconcilable', status: { ...status, ...change } },
+      ...(find === null ? {} : { find }),
+    },
+  });
+  const described = policyOf(asking({})).tools.get('t')?.status;
+  assert.deepEqual(
+    [described?.settlesWithinSeconds, described?.notHappened, described?.arguments.get('ref')],
+    [60, null, '/ref'],
+  );
+  refusedAt(tool({ effect: 'reconcilable' }), '/tools/t/status');
+  refusedAt({ ...minimal, tools: { t: { effect: 'once', status }, find: { effect: 'read' } } }, '/tools/t/status');
+  refusedAt(asking({}, null), '/tools/t/status/tool');
+  refusedAt(asking({}, { effect: 'idempotent' }), '/tools/t/status/tool');
+  refusedAt(asking({ happened: [] }), '/tools/t/status/happened');
+  refusedAt(asking({ happened: [{ at: '/x', within: 'files' }] }), '/tools/t/status/happened/0');
+  refusedAt(asking({ not_happened: [{ at: '/json', present: false }] }), '/tools/t/status/not_happened/0');
+  refusedAt(asking({ arguments: { ref: 'ref' } }), '/tools/t/status/arguments/ref');
+  refusedAt(asking({ settles_within_seconds: 601 }), '/tools/t/status/settles_within_seconds');
+  refusedAt(asking({ surprise: 1 }), '/tools/t/status');
+  refusedAt(JSON.stringify(asking({})).replace('"ref":', '"__proto__":'), '/tools/t/status/arguments/__proto__');
+  refusedAt({ ...minimal, settle_tool: 'yes' }, '/settle_tool');
 });
 
 const rules = (...list: Draft[]) => ({

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { Continuations } from '../../src/mcp/wire/continuations.ts';
 import { type Framed, LineFramer } from '../../src/mcp/wire/line-framer.ts';
 import { idKey, type ToolCallMessage } from '../../src/mcp/wire/message.ts';
+import { withToolListed } from '../../src/mcp/wire/listed-tool.ts';
 import { readHostLine } from '../../src/mcp/wire/read-host-line.ts';
 import { idsInBatch, readServerLine } from '../../src/mcp/wire/read-server-line.ts';
 import { editedLine, errorLine, outcomeLine } from '../../src/mcp/wire/write-line.ts';
@@ -102,7 +103,7 @@ check('what is no call passes as it is', () => {
     '\n',
     '\r\n',
     { jsonrpc: '2.0', method: 'notifications/initialized' },
-    { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { cursor: 'page 2' } },
     { jsonrpc: '2.0', id: 1, method: 'notifications/cancelled' },
     [
       { jsonrpc: '2.0', id: 1, method: 'ping' },
@@ -110,6 +111,7 @@ check('what is no call passes as it is', () => {
     ],
   ];
   for (const one of fine) assert.equal(host(one).kind, 'pass', JSON.stringify(one));
+  assert.deepEqual(host({ id: 1, method: 'tools/list', params: {} }), { kind: 'list', id: 1 });
   const greeting = (capabilities: object) => host({ id: 1, method: 'initialize', params: { capabilities } });
   assert.deepEqual(greeting({}), { kind: 'initialize', elicits: false });
   assert.deepEqual(greeting({ elicitation: {} }), { kind: 'initialize', elicits: true });
@@ -267,4 +269,40 @@ check('rounds of one exchange are one operation; a forged, used or altered one i
   for (let i = 0; i < 1025; i += 1) exchanges.remember(first, { ...asked, requestState: `n${i}` }, `o${i}`);
   assert.equal(exchanges.take(next({ requestState: 'n0' })), undefined, 'the oldest is forgotten');
   assert.equal(exchanges.take(next({ requestState: 'n1024' })), 'o1024');
+});
+
+const OWN = { name: 'own', inputSchema: { type: 'object' } };
+const listed = (text: string): string | null => {
+  const told = withToolListed(Buffer.from(text), OWN);
+  return told && Buffer.from(told).toString();
+};
+
+check('a tool is added to a list by bytes alone: nothing else of the list is another', () => {
+  const own = '{"inputSchema":{"type":"object"},"name":"own"}';
+  for (const [before, after] of [
+    ['{"id":1,"result":{"tools":[]}}', `{"id":1,"result":{"tools":[${own}]}}`],
+    [
+      '{"result":{"tools" : [ {"name":"a"}],"n":1.0},"id":1}\n',
+      `{"result":{"tools" : [${own}, {"name":"a"}],"n":1.0},"id":1}\n`,
+    ],
+    [
+      '{"id":1,"result":{"_meta":{"tools":[]},"tools":[{"name":"é","inputSchema":{"tools":[1]}}]}}',
+      `{"id":1,"result":{"_meta":{"tools":[]},"tools":[${own},{"name":"é","inputSchema":{"tools":[1]}}]}}`,
+    ],
+  ] as const)
+    assert.equal(listed(before), after);
+});
+
+check('what is no list, has that tool already, or cannot be read in one way, is left alone', () => {
+  for (const text of [
+    '{"id":1,"result":{"tools":{}}}',
+    '{"id":1,"result":{}}',
+    '{"id":1,"error":{"code":1}}',
+    '{"id":1,"result":{"tools":[{"name":"own"}]}}',
+    '{"id":1,"result":{"tools":[],"tools":[]}}',
+    '{"id":1,"result":{"to\\u006fls":[]}}',
+    'no JSON',
+    `{"id":1,"result":{"a":[${'{"tools":[1]},'.repeat(16)}0],"tools":[]}}`,
+  ])
+    assert.equal(listed(text), null, text);
 });

@@ -34,6 +34,13 @@ export function headersForServer(headers: RawHeaders, host: string, bodyBytes: n
   return ['Host', host, ...kept, 'Accept-Encoding', 'identity', ...length];
 }
 
+/** A host's headers for a call of the guard's own: where they name a tool, they name this one, and no parameter. */
+export function headersForQuestion(headers: RawHeaders, tool: string): string[] {
+  const kept = without(headers, (name) => name === 'mcp-name' || name.startsWith('mcp-param-'));
+  const named = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'mcp-name');
+  return named ? [...kept, 'Mcp-Name', encoded(tool)] : kept;
+}
+
 /** The server's headers as the host gets them, for a body that passes as it is. */
 export function headersForHost(headers: RawHeaders): string[] {
   return without(headers, () => false);
@@ -78,6 +85,9 @@ export function headersAgree(
     (method === undefined || method === 'tools/call') && (name === undefined || decoded(String(name)) === message.name)
   );
 }
+
+const encoded = (name: string): string =>
+  /^[\x21-\x7e]+$/.test(name) ? name : `=?base64?${Buffer.from(name).toString('base64')}?=`;
 
 /** A name that no header can carry travels as `=?base64?…?=`. */
 function decoded(name: string): string {

@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { type JsonObject, LIMITS } from '../../core/index.ts';
-import type { Answered, CallChannel } from '../guard/call-channel.ts';
+import type { Answered, CallChannel, Question } from '../guard/call-channel.ts';
 import type { GuardedCall } from '../guard/guarded-call.ts';
 import { EventFramer } from '../wire/event-framer.ts';
-import type { RpcId } from '../wire/message.ts';
+import type { CallAnswer, RpcId } from '../wire/message.ts';
+import { questionLine } from '../wire/write-line.ts';
+import { answerIn } from './answer-in.ts';
 import { readBody } from './bodies.ts';
-import { mediaTypeOf } from './headers.ts';
+import { headersForQuestion, mediaTypeOf } from './headers.ts';
 import { type HostAnswer, headOf } from './host-answer.ts';
 import type { CameBy, HttpSession } from './http-session.ts';
 import type { PassedRequest, Upstream } from './upstream.ts';
@@ -60,6 +62,19 @@ export class HttpCall implements CallChannel {
     this.#answered = true;
     if (this.#closed) this.#release();
     return found;
+  }
+
+  async question(call: GuardedCall, question: Question, signal: AbortSignal): Promise<CallAnswer> {
+    const { method, query, headers } = this.#request;
+    const id = 'holdfast-question';
+    const body = questionLine(id, { ...question, meta: call.message.meta });
+    const request = { method, query, headers: headersForQuestion(headers, question.name), body, reuse: true };
+    const response = await this.#upstream.send(request, signal);
+    try {
+      return await answerIn(response, id);
+    } finally {
+      response.destroy();
+    }
   }
 
   forget(call: GuardedCall): void {

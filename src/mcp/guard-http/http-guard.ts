@@ -3,6 +3,7 @@ import { type ErrorCode, LIMITS } from '../../core/index.ts';
 import { NotDone } from '../../tools/index.ts';
 import { CallDesk, type GuardOptions } from '../guard/call-desk.ts';
 import { EventFramer } from '../wire/event-framer.ts';
+import { ListedTools } from '../guard/listed-tools.ts';
 import { type HostMessage, idKey, type RpcId, type ToolCallMessage } from '../wire/message.ts';
 import { readHostLine } from '../wire/read-host-line.ts';
 import { errorLine } from '../wire/write-line.ts';
@@ -22,6 +23,14 @@ interface Exchange {
   readonly incoming: IncomingMessage;
   readonly answer: HostAnswer;
   readonly session: HttpSession;
+}
+
+/** What a passed request is to the guard. */
+interface About {
+  /** The greeting of a session, and whether its host can ask its user. */
+  readonly elicits?: boolean;
+  /** It asks for the list of tools. */
+  readonly list?: true;
 }
 
 /**
@@ -57,7 +66,7 @@ export class HttpGuard {
       if (!METHODS.has(method)) return refuse(405, 'MCP_REQUEST_REFUSED', 'MCP has no such method.');
       const session = this.#sessionOf(headers[SESSION]);
       const exchange = { request: { method, query, headers: rawHeaders }, incoming, answer, session };
-      if (method !== 'POST') return await this.#pass(exchange, null, null);
+      if (method !== 'POST') return await this.#pass(exchange, null);
       if (!isPlainJson(headers)) return refuse(415, 'MCP_MESSAGE_UNREADABLE', 'A message is plain JSON in UTF-8.');
       const body = await readBody(incoming, LIMITS.guardLineBytes);
       if (!body) return refuse(413, 'MCP_LINE_TOO_LONG', `A message has at most ${LIMITS.guardLineBytes} bytes.`);
@@ -80,7 +89,12 @@ export class HttpGuard {
 
   /** A host without a session, or with one that is not known here, has nothing that reaches beyond this request. */
   #sessionOf(id: string | string[] | undefined): HttpSession {
-    return (typeof id === 'string' && this.#sessions.get(id)) || new HttpSession();
+    return (typeof id === 'string' && this.#sessions.get(id)) || this.#newSession();
+  }
+
+  #newSession(): HttpSession {
+    const { sealed, tell } = this.#options;
+    return new HttpSession(new ListedTools(sealed.policy, tell));
   }
 
   async #message(
@@ -93,15 +107,18 @@ export class HttpGuard {
       case 'call':
         return this.#call(exchange, message, body);
       case 'cancel':
-        if (this.#desk.cancel(this.#keyOf(exchange, message.id))) return this.#pass(exchange, body, null);
+        if (this.#desk.cancel(this.#keyOf(exchange, message.id))) return this.#pass(exchange, body);
         return answer.end();
       case 'reply':
         if (session.questions.answered(message.id, message.result)) return answer.end();
-        return this.#pass(exchange, body, null);
+        return this.#pass(exchange, body);
       case 'initialize':
         return this.#pass(exchange, body, { elicits: message.elicits });
+      case 'list':
+        session.lists.asked(message.id);
+        return this.#pass(exchange, body, { list: true });
       case 'pass':
-        return this.#pass(exchange, body, null);
+        return this.#pass(exchange, body);
     }
   }
 
@@ -124,7 +141,7 @@ export class HttpGuard {
   }
 
   /** Passes a request on that calls no tool, and its answer back, as they are. */
-  async #pass(exchange: Exchange, body: Uint8Array | null, greeting: { elicits: boolean } | null): Promise<void> {
+  async #pass(exchange: Exchange, body: Uint8Array | null, about: About = {}): Promise<void> {
     const { request, answer, session } = exchange;
     const stop = new AbortController();
     void answer.gone().then(() => stop.abort());
@@ -132,16 +149,26 @@ export class HttpGuard {
     const head = headOf(response);
     // A host that follows a redirection would walk round the guard.
     if (head.status >= 300 && head.status < 400) throw new Error('The server answered with a redirection.');
-    if (greeting) this.#opened(response, greeting.elicits);
+    if (about.elicits !== undefined) this.#opened(response, about.elicits);
     if (request.method === 'DELETE' && head.status < 300)
       this.#sessions.delete(String(exchange.incoming.headers[SESSION]));
     const events = mediaTypeOf(response.headers['content-type']) === 'text/event-stream';
     if (events && response.headers['content-encoding'] === undefined) await passEvents(response, answer, session);
+    else if (about.list === true && head.status === 200) await this.#passList(response, answer, session);
     else {
       answer.begin(head);
       for await (const chunk of response as AsyncIterable<Uint8Array>) await answer.write(chunk);
     }
     answer.end();
+  }
+
+  /** Passes a body that may be a list of tools, with the guard's own where it is. */
+  async #passList(response: IncomingMessage, answer: HostAnswer, session: HttpSession): Promise<void> {
+    const body = await readBody(response, LIMITS.guardLineBytes);
+    if (!body) throw new Error('The list of tools is too long.');
+    const told = session.lists.told(body);
+    if (told === body) answer.giveBody(headOf(response), body);
+    else answer.giveOwn(told, { headers: response.rawHeaders });
   }
 
   /** A server that opens a session says its id; what the host can do holds for that session. */
@@ -150,7 +177,7 @@ export class HttpGuard {
     if (typeof id !== 'string' || (response.statusCode ?? 500) >= 300) return;
     const [oldest] = this.#sessions.size >= LIMITS.guardHttpSessions ? this.#sessions.keys() : [];
     if (oldest !== undefined) this.#sessions.delete(oldest);
-    const session = new HttpSession();
+    const session = this.#newSession();
     session.questions.possible = elicits;
     this.#sessions.set(id, session);
   }

@@ -1,5 +1,6 @@
 import { LIMITS } from '../../core/index.ts';
 import { HostQuestions } from '../guard/host-questions.ts';
+import type { ListedTools } from '../guard/listed-tools.ts';
 import { ServerExchanges } from '../guard/server-exchanges.ts';
 import { eventOf, type FramedEvent } from '../wire/event-framer.ts';
 import { idKey, type RpcId } from '../wire/message.ts';
@@ -18,10 +19,15 @@ export interface CameBy {
 export class HttpSession {
   readonly exchanges = new ServerExchanges<CameBy>();
   readonly questions = new HostQuestions();
+  readonly lists: ListedTools;
   /** Streams on which the host listens beside its requests. */
   readonly listening = new Set<HostAnswer>();
   /** What hosts were told of calls: the guard's own line, or null where the server's words passed. */
   readonly #told = new Map<string, Uint8Array | null>();
+
+  constructor(lists: ListedTools) {
+    this.lists = lists;
+  }
 
   /** Keeps what was told, so that a stream that is read again says the same. */
   told(id: RpcId, line: Uint8Array | null): void {
@@ -41,7 +47,10 @@ export class HttpSession {
     }
     if (event.data === null) return bytes;
     const taken = this.exchanges.take(event.data, bytes, { ...by, form: 'event', id: event.id });
-    if (taken.kind === 'none') return bytes;
+    if (taken.kind === 'none') {
+      const told = this.lists.told(event.data);
+      return told === event.data ? bytes : eventOf(told, event.id);
+    }
     if (taken.kind === 'taken') by.answer.hold();
     const told = taken.kind === 'again' ? this.#told.get(taken.key) : undefined;
     if (told === undefined) return null;

@@ -13,12 +13,23 @@ export interface Answered {
   readonly line: Uint8Array | null;
 }
 
+/** A call of a reading tool that the guard makes itself. */
+export interface Question {
+  readonly name: string;
+  readonly arguments: JsonObject;
+}
+
 /** How one call travels to its server, and how its host is told of it. Over standard input and output all share one. */
 export interface CallChannel {
   /** Whether anything can still be passed on. */
   readonly alive: boolean;
   /** Passes the newest line of the call on, and settles with what answers it. Throws `NotDone` where nothing left. */
   pass(call: GuardedCall): Promise<Answered>;
+  /**
+   * Asks the server something of the guard's own, the way that `call` came, and settles with its answer. The host hears
+   * nothing of it. Throws where the question could not be asked, or was given up.
+   */
+  question(call: GuardedCall, question: Question, signal: AbortSignal): Promise<CallAnswer>;
   /** Nobody waits for its answer any more: a late one is dropped. */
   forget(call: GuardedCall): void;
   /** Gives the host what the server said, byte for byte. */

@@ -3,11 +3,13 @@ import type { CallOutcome, CallPlace, CallsContext } from '../../calls/index.ts'
 import { outcomeDocument, outcomeForModel } from '../../calls/index.ts';
 import { displayText, type JsonObject, LIMITS } from '../../core/index.ts';
 import type { Filesystem } from '../../effects/index.ts';
-import { doneLine, errorLine, outcomeLine } from '../wire/write-line.ts';
+import { doneLine, errorLine, keptLine, outcomeLine } from '../wire/write-line.ts';
 import { CallsOfGuard } from './calls-of-guard.ts';
+import { keptResult } from './kept-output.ts';
 import { Deliveries, type GuardedCall, type Round } from './guarded-call.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { describedTool } from './policy-decision.ts';
+import { SETTLE_TOOL, settledLine, unansweredLine } from './settle-tool.ts';
 
 export interface GuardOptions {
   readonly calls: CallsContext;
@@ -100,6 +102,7 @@ export class CallDesk {
 
   async #carryOut(call: GuardedCall): Promise<void> {
     try {
+      if (this.#isSettling(call)) return await this.#settle(call);
       const outcome = await this.#calls.carryOut(call);
       if (outcome) this.#tell(call, outcome);
     } catch (error) {
@@ -117,6 +120,26 @@ export class CallDesk {
     }
   }
 
+  /** What else a model is told of an unknown call, where the guard itself can be asked about it. */
+  #settles(call: GuardedCall): string {
+    const asked = this.#options.sealed.policy.settleTool && call.described.status !== null;
+    return asked ? ` Ask what became of it with the tool ${SETTLE_TOOL.name}.` : '';
+  }
+
+  #isSettling({ message }: GuardedCall): boolean {
+    return this.#options.sealed.policy.settleTool && message.name === SETTLE_TOOL.name;
+  }
+
+  /** The host asks what became of a call: answered here, and only a question reaches the server. */
+  async #settle(call: GuardedCall): Promise<void> {
+    const line = await this.#calls.settle(call).then(
+      (outcome) => settledLine(call.message, outcome),
+      (error: unknown) => unansweredLine(call.message, error),
+    );
+    if (!call.told) call.channel.give(line);
+    call.told = true;
+  }
+
   #tell(call: GuardedCall, outcome: CallOutcome): void {
     if (call.told) return;
     call.told = true;
@@ -124,7 +147,7 @@ export class CallDesk {
       this.#options.tell(
         `${displayText(call.message.name)} was reported as done, and what it should leave was not seen`,
       );
-    answer(call, outcome);
+    answer(call, outcome, this.#settles(call));
   }
 }
 
@@ -134,21 +157,25 @@ function refuse({ message, channel }: Round, text: string): void {
 }
 
 /** The server's own bytes wherever they are the whole truth; else the guard's words. */
-function answer(call: GuardedCall, outcome: CallOutcome): void {
+function answer(call: GuardedCall, outcome: CallOutcome, settles: string): void {
   const { channel, answerLine, message } = call;
   const { output: _output, ...document } = outcomeDocument(outcome) as JsonObject;
   const text = outcomeForModel(outcome);
+  const kept = outcome.state === 'done' ? keptResult(outcome.output) : null;
   const said = call.said ?? undefined;
   switch (outcome.state) {
     case 'done':
       if (answerLine) return channel.giveAnswer(answerLine);
-      return channel.give(doneLine(message, text, document));
+      if (kept) return channel.give(keptLine(message, kept));
+      return channel.give(
+        doneLine(message, `DONE: it was carried out; its answer was not kept whole. ${text}`, document),
+      );
     case 'not_done':
     case 'failed':
       if (answerLine) return channel.giveAnswer(answerLine);
       return channel.give(outcomeLine(message, { document, text, said }));
     case 'unknown':
-      return channel.give(outcomeLine(message, { document, text, said }));
+      return channel.give(outcomeLine(message, { document, text: `${text}${settles}`, said }));
     case 'not_started':
       return channel.give(outcomeLine(message, { document, text }));
   }

@@ -9,17 +9,30 @@ import {
   executeCall,
   type Executed,
   judge,
+  outcomeOfStored,
+  outcomeUnderKey,
   type PreparedCall,
   prepareCall,
   type ProposedCall,
   propose,
   type Reply,
   resultEvent,
+  settleByStatus,
 } from '../../calls/index.ts';
-import { canonicalJson, displayText, JSON_PROFILES, type JsonObject, readCanonicalJson } from '../../core/index.ts';
+import {
+  canonicalJson,
+  displayText,
+  fail,
+  HoldfastError,
+  JSON_PROFILES,
+  type JsonObject,
+  readCanonicalJson,
+} from '../../core/index.ts';
 import type { Filesystem } from '../../effects/index.ts';
+import { Principal as OperationPrincipal } from '../../operations/index.ts';
 import { appendEvent } from '../../sessions/index.ts';
 import type { Tx } from '../../store/index.ts';
+import type { ToolCallContext } from '../../tools/index.ts';
 import { editedLine } from '../wire/write-line.ts';
 import { guardPolicies, GuardNames } from './guard-policy.ts';
 import { guardTool } from './guard-tool.ts';
@@ -28,6 +41,9 @@ import { awaitDecision, decideHeld, elicitedDecision, type HeldCall, HeldCalls }
 import { LaterWrites } from './later-writes.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { judgeCall } from './policy-decision.ts';
+import { askServer } from './policy-status.ts';
+import { settledReference } from './settle-tool.ts';
+import { Turns } from './turns.ts';
 
 export interface CallsOfGuardOptions {
   readonly calls: CallsContext;
@@ -39,6 +55,9 @@ export interface CallsOfGuardOptions {
   readonly tell: (line: string) => void;
   readonly waitMs: number;
 }
+
+/** A tool that nobody can be asked about, or that this policy no longer describes as it was. */
+const CANNOT_BE_ASKED: ReadonlySet<string> = new Set(['TOOL_NOT_ASKABLE', 'TOOL_UNKNOWN']);
 
 /** Between judging and beginning a rule was made that holds the call. */
 class HeldAfterAll extends Error {}
@@ -58,6 +77,7 @@ export class CallsOfGuard {
   /** Calls by the id under which they are kept, so that a tool's `execute` finds what to pass on. */
   readonly #byCallId = new Map<string, GuardedCall>();
   readonly #later: LaterWrites;
+  readonly #turns = new Turns();
 
   constructor(options: CallsOfGuardOptions) {
     const { sealed, calls } = options;
@@ -74,7 +94,42 @@ export class CallsOfGuard {
   }
 
   /** Carries a call out as far as it goes now. Null where the host has been told, or asked for nothing any more. */
-  async carryOut(call: GuardedCall): Promise<CallOutcome | null> {
+  carryOut(call: GuardedCall): Promise<CallOutcome | null> {
+    const { key, name } = call.message;
+    if (key === null || call.described.effect === 'read') return this.#carryOut(call);
+    // A second call under a key that is under way gets what the first one comes to.
+    return this.#turns.take(canonicalJson([name, key]), () => this.#carryOut(call));
+  }
+
+  /**
+   * Asks what became of a call that was told as unknown: in the ledger, and of the server where the policy says how.
+   * Changes nothing but what is known. Throws `INVALID_VALUE`, `OPERATION_NOT_FOUND`.
+   */
+  async settle(call: GuardedCall): Promise<CallOutcome> {
+    const { principal } = this.#options.place;
+    const statusRef = settledReference(call.message);
+    if (statusRef === null) throw fail('INVALID_VALUE', 'Give status_ref, as it was told with the unknown call.');
+    const { operation } = await this.#calls.operations.stored(
+      new OperationPrincipal(principal.tenant, principal.subject),
+      statusRef,
+    );
+    if (!this.#names.isOfServer(operation.scope.tool))
+      throw fail('OPERATION_NOT_FOUND', 'This server has no such call.');
+    for (const name of this.#options.sealed.policy.tools.keys())
+      if (this.#names.kept(name) === operation.scope.tool) this.#toolNamed(name);
+    const { callId } = operation.first;
+    this.#byCallId.set(callId, call);
+    try {
+      return await settleByStatus(this.#calls, principal, statusRef);
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || !CANNOT_BE_ASKED.has(error.code)) throw error;
+      return await outcomeOfStored(this.#calls, principal, statusRef);
+    } finally {
+      if (this.#byCallId.get(callId) === call) this.#byCallId.delete(callId);
+    }
+  }
+
+  async #carryOut(call: GuardedCall): Promise<CallOutcome | null> {
     const key = this.#held.keyOf(call);
     const held = this.#held.take(key);
     if (held) return this.#goOn(call, held);
@@ -82,7 +137,8 @@ export class CallsOfGuard {
     const terms = { allowed: new Set([proposal.toolName]) };
     const checked = await prepareCall(this.#calls, this.#options.place.principal, proposal, terms);
     if (checked.kind === 'prepared') {
-      const outcome = await this.#unasked(call, proposal, checked.call);
+      const outcome =
+        (await this.#before(call, proposal, checked.call)) ?? (await this.#unasked(call, proposal, checked.call));
       if (outcome) return outcome;
     }
     const { groupId, standing } = await this.#propose(call, proposal, checked);
@@ -104,16 +160,39 @@ export class CallsOfGuard {
 
   #proposalOf(call: GuardedCall): ProposedCall {
     const { name, arguments: args } = call.message;
-    const toolName = this.#names.kept(name);
-    if (!this.#calls.tools.current(toolName)) {
-      const tool = guardTool(this.#options.sealed, name, (context) => {
-        const one = this.#byCallId.get(context.callId);
-        if (!one) throw new Error('a call that the guard does not know');
-        return this.#options.deliveries.deliver(one, context);
-      });
-      this.#calls.tools.register(tool);
-    }
+    const toolName = this.#toolNamed(name);
     return { callId: this.#calls.sessions.ids.next(), toolName, argumentsText: canonicalJson(args) };
+  }
+
+  /** The name under which calls of a tool are kept; from now on the tool is known under it. */
+  #toolNamed(name: string): string {
+    const kept = this.#names.kept(name);
+    if (this.#calls.tools.current(kept)) return kept;
+    const { sealed, deliveries } = this.#options;
+    const callOf = ({ callId }: ToolCallContext): GuardedCall => {
+      const one = this.#byCallId.get(callId);
+      if (!one) throw new Error('a call that the guard does not know');
+      return one;
+    };
+    const tool = guardTool(sealed, name, {
+      deliver: (context) => deliveries.deliver(callOf(context), context),
+      ask: (context, input) => askServer(sealed, callOf(context), { name, input, signal: context.signal }),
+    });
+    this.#calls.tools.register(tool);
+    return kept;
+  }
+
+  /** What is known of the call that this one repeats under its host's key; null for one that repeats nothing. */
+  async #before(call: GuardedCall, proposal: ProposedCall, prepared: PreparedCall): Promise<CallOutcome | null> {
+    const { key } = call.message;
+    const { place } = this.#options;
+    if (key === null || prepared.tool.effect === 'read') return null;
+    const outcome = await outcomeUnderKey(this.#calls, place, prepared, key);
+    if (outcome === null) return null;
+    const { callId, toolName } = proposal;
+    const checked: Checked = { kind: 'refused', callId, toolName, outcome };
+    this.#later.add(async (tx) => void (await this.#write(tx, call, { proposal, checked })));
+    return outcome;
   }
 
   /** Carries out a call that nothing holds; null for one that has to be proposed first. */
@@ -236,7 +315,9 @@ export class CallsOfGuard {
     const { groupId, prepared, authority, opening } = of;
     this.#byCallId.set(prepared.callId, call);
     try {
-      const given = { place, groupId, call: prepared, authority, filesystem, signal: call.cancel.signal };
+      const { key } = call.message;
+      const named = key === null ? {} : { hostKey: key };
+      const given = { place, groupId, call: prepared, authority, filesystem, signal: call.cancel.signal, ...named };
       const ready = opening === undefined ? given : { ...given, opening };
       return await executeCall(this.#calls, ready);
     } finally {

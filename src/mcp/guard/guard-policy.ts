@@ -20,6 +20,11 @@ export class GuardNames {
     return name;
   }
 
+  /** Whether a name that is kept can be that of a tool of this server. */
+  isOfServer(kept: string): boolean {
+    return kept.startsWith(`${this.#server}__`);
+  }
+
   hostName(kept: string): string | undefined {
     return this.#hostNames.get(kept);
   }

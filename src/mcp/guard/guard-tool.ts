@@ -1,21 +1,25 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
 import {
-  canonicalJson,
-  isJsonObject,
-  JSON_PROFILES,
-  type JsonValue,
-  LIMITS,
-  readStrictJson,
-  sha256Hex,
-} from '../../core/index.ts';
-import { NotDone, type Tool, tool, type ToolCallContext, type ToolRevisions } from '../../tools/index.ts';
+  NotDone,
+  type Tool,
+  tool,
+  type ToolCallContext,
+  type ToolRevisions,
+  type ToolStatus,
+} from '../../tools/index.ts';
 import { localToolName } from '../tool-names.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { describedTool } from './policy-decision.ts';
 import { mapCall } from './policy-mapping.ts';
-import type { PolicyTool } from './policy-model.ts';
+import { POLICY_EFFECTS, type PolicyTool } from './policy-model.ts';
 
-/** How a call reaches the server; given by the guard. Throws what a tool's `execute` may throw. */
-export type Deliver = (call: ToolCallContext) => Promise<JsonValue>;
+/** How a call, or a question about one, reaches the server; given by the guard. */
+export interface Reach {
+  /** Throws what a tool's `execute` may throw. */
+  deliver(call: ToolCallContext): Promise<JsonValue>;
+  /** Asks what became of a call with these arguments. */
+  ask(call: ToolCallContext, input: JsonObject): Promise<ToolStatus>;
+}
 
 /** The guard checks no schema of the server's: the server does. What it holds to is that arguments are an object. */
 const ANY_OBJECT = Object.freeze({ type: 'object' });
@@ -23,7 +27,7 @@ const DEFAULT_TIMEOUT_SECONDS = 120;
 const VERSION = 'guard-v1';
 
 /** One tool of a guarded server, as its policy describes it. */
-export function guardTool(sealed: SealedPolicy, name: string, deliver: Deliver): Tool {
+export function guardTool(sealed: SealedPolicy, name: string, reach: Reach): Tool {
   const described = describedTool(sealed.policy, name);
   const mapped = (input: unknown) => mapCall(sealed, name, described, input as JsonValue);
   return tool({
@@ -47,7 +51,13 @@ export function guardTool(sealed: SealedPolicy, name: string, deliver: Deliver):
       const mapping = mapped(input);
       return mapping.kind === 'mapped' ? mapping.postconditions : [];
     },
-    execute: (_input, call) => deliver(call),
+    execute: (_input, call) => reach.deliver(call),
+    ...(described.status === null
+      ? {}
+      : {
+          status: (input, call) => reach.ask(call, isJsonObject(input as JsonValue) ? (input as JsonObject) : {}),
+          settlesWithinMs: described.status.settlesWithinSeconds * 1000,
+        }),
   });
 }
 
@@ -62,13 +72,19 @@ function revisionsOf(described: PolicyTool): ToolRevisions {
   };
 }
 
+const ONLY_THE_GUARD: ToolStatus = Object.freeze({
+  state: 'unknown',
+  reason: 'Only the guard in front of its server can ask it: through its tool holdfast_settle.',
+});
+
 /**
  * The tool of a guarded server as a process without the guard needs it, to judge or settle what was stored under these
  * revisions; null for revisions that no guard made. It can be executed by nobody.
  */
 export function settledGuardTool(name: string, revisions: ToolRevisions): Tool | null {
-  const { handler, effect, policy } = revisions;
-  if (handler !== VERSION || (effect !== 'read' && effect !== 'idempotent' && effect !== 'once')) return null;
+  const { handler, policy } = revisions;
+  const effect = POLICY_EFFECTS.find((one) => one === revisions.effect);
+  if (handler !== VERSION || effect === undefined) return null;
   return tool({
     name,
     description: '',
@@ -79,6 +95,7 @@ export function settledGuardTool(name: string, revisions: ToolRevisions): Tool |
     execute: () => {
       throw new NotDone('Only the guard in front of its server can call this tool.');
     },
+    ...(effect === 'reconcilable' ? { status: () => ONLY_THE_GUARD } : {}),
   });
 }
 
@@ -92,18 +109,4 @@ export function guardedToolOf(name: string, of: { readonly effect: string; reado
     handler: VERSION,
     producer: VERSION,
   });
-}
-
-/** What the ledger keeps of an answer: all of it where it is small, else its digest and size. */
-export function keptOutput(result: JsonValue, described: PolicyTool): JsonValue {
-  const text = canonicalJson(result);
-  const bytes = Buffer.byteLength(text);
-  const digest = { result_sha256: sha256Hex(text), result_bytes: bytes };
-  if (bytes > LIMITS.guardStoredOutputBytes || described.secretFields.length > 0) return digest;
-  try {
-    const kept = readStrictJson(text, { ...JSON_PROFILES.operations, depth: 24 });
-    return isJsonObject(kept) ? { result: kept } : digest;
-  } catch {
-    return digest;
-  }
 }

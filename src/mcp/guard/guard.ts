@@ -1,11 +1,12 @@
 import { type JsonObject, LIMITS } from '../../core/index.ts';
-import { idKey, type ToolCallMessage } from '../wire/message.ts';
+import { type CallAnswer, idKey, type ToolCallMessage } from '../wire/message.ts';
 import { readHostLine } from '../wire/read-host-line.ts';
-import { errorLine } from '../wire/write-line.ts';
-import type { Answered, CallChannel } from './call-channel.ts';
+import { errorLine, questionLine } from '../wire/write-line.ts';
+import type { Answered, CallChannel, Question } from './call-channel.ts';
 import { CallDesk, type GuardOptions } from './call-desk.ts';
 import type { GuardedCall } from './guarded-call.ts';
 import { HostQuestions } from './host-questions.ts';
+import { ListedTools } from './listed-tools.ts';
 import { ServerExchanges } from './server-exchanges.ts';
 
 /** How lines travel between one host and one server. */
@@ -22,11 +23,13 @@ export class Guard {
   readonly #options: GuardOptions & { readonly wires: Wires };
   readonly #desk: CallDesk;
   readonly #channel: LineChannel;
+  readonly #lists: ListedTools;
 
   constructor(options: GuardOptions & { readonly wires: Wires }) {
     this.#options = options;
     this.#desk = new CallDesk(options);
     this.#channel = new LineChannel(options.wires);
+    this.#lists = new ListedTools(options.sealed.policy, options.tell);
   }
 
   /** A whole line from the host. */
@@ -45,6 +48,9 @@ export class Guard {
       case 'initialize':
         this.#channel.questions.possible = message.elicits;
         return wires.toServer(bytes);
+      case 'list':
+        this.#lists.asked(message.id);
+        return wires.toServer(bytes);
       case 'pass':
         return wires.toServer(bytes);
       case 'refused':
@@ -55,7 +61,7 @@ export class Guard {
 
   /** A whole line from the server: an answer to a call is told when its outcome is known, anything else passes. */
   serverLine(bytes: Uint8Array): void {
-    if (this.#channel.exchanges.take(bytes).kind === 'none') this.#options.wires.toHost(bytes);
+    if (this.#channel.exchanges.take(bytes).kind === 'none') this.#options.wires.toHost(this.#lists.told(bytes));
   }
 
   /** A part of a line that is too long to be looked into: from the host it is refused, from the server it passes. */
@@ -92,6 +98,7 @@ class LineChannel implements CallChannel {
   readonly exchanges = new ServerExchanges();
   readonly questions = new HostQuestions();
   readonly #wires: Wires;
+  #questions = 0;
 
   constructor(wires: Wires) {
     this.#wires = wires;
@@ -105,6 +112,22 @@ class LineChannel implements CallChannel {
     const answered = this.exchanges.open(call.message.id);
     this.#wires.toServer(call.line);
     return answered;
+  }
+
+  async question(call: GuardedCall, question: Question, signal: AbortSignal): Promise<CallAnswer> {
+    this.#questions += 1;
+    const id = `holdfast-question-${this.#questions}`;
+    const answered = this.exchanges.open(id);
+    const forget = (): void => void this.exchanges.settle(id, { answer: { kind: 'gone' }, line: null, via: null });
+    signal.addEventListener('abort', forget, { once: true });
+    try {
+      this.#wires.toServer(questionLine(id, { ...question, meta: call.message.meta }));
+      const { answer } = await answered;
+      if (answer.kind === 'gone' || answer.kind === 'refused') throw new Error('The server did not answer.');
+      return answer;
+    } finally {
+      signal.removeEventListener('abort', forget);
+    }
   }
 
   forget(call: GuardedCall): void {

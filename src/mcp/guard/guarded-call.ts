@@ -3,7 +3,7 @@ import { NotDone, type ToolCallContext } from '../../tools/index.ts';
 import { Continuations } from '../wire/continuations.ts';
 import type { CallAnswer, ToolCallMessage } from '../wire/message.ts';
 import type { Answered, CallChannel } from './call-channel.ts';
-import { keptOutput } from './guard-tool.ts';
+import { keptOutput } from './kept-output.ts';
 import type { PolicyTool } from './policy-model.ts';
 
 /** One call of the host's on its way to the server and back. */

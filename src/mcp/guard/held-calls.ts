@@ -29,7 +29,7 @@ export class HeldCalls {
   readonly #busy = new Set<string>();
 
   keyOf(call: GuardedCall): string {
-    return digestJson([call.message.name, call.message.arguments]);
+    return digestJson([call.message.name, call.message.arguments, call.message.key]);
   }
 
   /** The call that this one asks for again, if nobody else waits for it. */

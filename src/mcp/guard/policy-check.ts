@@ -14,6 +14,7 @@ export function refuseImpossible(file: PolicyFile): void {
     checkRead(at, described);
     checkRoles(at, described);
     checkRoots(at, described, file.roots);
+    checkStatus(at, described, file.tools);
   }
   const seen = new Map<string, number>();
   for (const [index, rule] of file.rules.entries()) {
@@ -54,6 +55,18 @@ function checkRoots(at: string, tool: Described, roots: PolicyFile['roots']): vo
   for (const [i, target] of targets.entries())
     if (target.kind === 'filesystem' && !Object.hasOwn(roots, target.root))
       throw invalidPolicy(`${at}/resources/${i}/root`, 'no root has this name');
+}
+
+/** Only a tool that is known to read may be called to find out what another one did. */
+function checkStatus(at: string, { effect, status }: Described, tools: PolicyFile['tools']): void {
+  if (status === undefined) {
+    if (effect === 'reconcilable') throw invalidPolicy(`${at}/status`, 'a reconcilable tool says how it is asked');
+    return;
+  }
+  if (effect !== 'reconcilable') throw invalidPolicy(`${at}/status`, 'only a reconcilable tool is asked');
+  const asked = Object.hasOwn(tools, status.tool) ? tools[status.tool] : undefined;
+  if (asked?.effect !== 'read')
+    throw invalidPolicy(`${at}/status/tool`, 'the policy describes no reading tool of this name');
 }
 
 /** Two rules about the same calls must not decide differently, and no rule may stand where another always denies. */

@@ -36,6 +36,11 @@ export function ruleApplies(sealed: SealedPolicy, rule: PolicyRule, args: JsonVa
   return unclear === undefined ? { applies: true, unclear: false } : { applies: true, at: unclear, unclear: true };
 }
 
+/** Whether every one of these conditions is clearly true of every value that it looks at. */
+export function holdsOf(sealed: SealedPolicy, conditions: readonly PolicyCondition[], value: JsonValue): boolean {
+  return conditions.every((condition) => answersOf(sealed, condition, value).every((one) => one === 'yes'));
+}
+
 function answersOf(sealed: SealedPolicy, { at, test }: PolicyCondition, args: JsonValue): readonly Answer[] {
   const values = valuesAt(args, at);
   if (test.kind === 'present') return [(values !== undefined) === test.present ? 'yes' : 'no'];

@@ -43,6 +43,7 @@ const UNDESCRIBED: PolicyTool = Object.freeze({
   timeoutSeconds: null,
   resources: null,
   postconditions: [],
+  status: null,
 });
 
 /** What a tool is, in the policy's words or for want of them. */

@@ -35,6 +35,7 @@ export function explanationDocument(sealed: SealedPolicy, call: ProposedCall): R
     effect: verdict.tool.effect,
     on_error: verdict.tool.onError,
     editable: verdict.tool.editable,
+    asked_by: verdict.tool.status?.tool ?? null,
     approvers: verdict.approvers,
     resources: verdict.resources,
     postconditions: verdict.postconditions,
@@ -57,6 +58,9 @@ export function explainCall(sealed: SealedPolicy, call: ProposedCall): readonly 
       ? [`may be edited: ${verdict.tool.editable.map(displayText).join(', ')}`]
       : []),
     ...(verdict.tool.effect === 'read' ? [] : [`an error answer means: ${verdict.tool.onError}`]),
+    ...(verdict.tool.status === null
+      ? []
+      : [`if its answer is lost: the server is asked by ${displayText(verdict.tool.status.tool)}`]),
     `policy ${sealed.policy.name}@${sealed.policy.revision}, sha256 ${sealed.policy.digest}`,
   ];
 }

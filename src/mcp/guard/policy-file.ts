@@ -9,7 +9,15 @@ import {
 } from '../../core/index.ts';
 import { pointerSegment } from './json-pointer.ts';
 import { invalidPolicy, refuseImpossible } from './policy-check.ts';
-import type { Approvers, Policy, PolicyCondition, PolicyRule, PolicyTarget, PolicyTool } from './policy-model.ts';
+import type {
+  Approvers,
+  Policy,
+  PolicyCondition,
+  PolicyRule,
+  PolicyStatus,
+  PolicyTarget,
+  PolicyTool,
+} from './policy-model.ts';
 import { type PolicyFile, policySchema } from './policy-schema.ts';
 
 /** Who decides where a policy names nobody. */
@@ -34,13 +42,12 @@ export function readPolicy(bytes: string | Uint8Array): Policy {
   return policyOf(parsed.data, digestJson(document));
 }
 
-/** The one name that a schema's record leaves out without a word; no tool has it. */
-function refuseDropped(document: JsonValue): void {
-  for (const section of ['tools', 'roots']) {
-    const named = isJsonObject(document) ? document[section] : undefined;
-    if (isJsonObject(named) && Object.hasOwn(named, '__proto__'))
-      throw invalidPolicy(`/${section}/__proto__`, 'this cannot be a name');
-  }
+/** The one name that a schema's record leaves out without a word; nothing has it. */
+function refuseDropped(value: JsonValue, at = ''): void {
+  if (Array.isArray(value)) return value.forEach((item, index) => refuseDropped(item as JsonValue, `${at}/${index}`));
+  if (!isJsonObject(value)) return;
+  if (Object.hasOwn(value, '__proto__')) throw invalidPolicy(`${at}/__proto__`, 'this cannot be a name');
+  for (const [key, child] of Object.entries(value)) refuseDropped(child, `${at}/${pointerSegment(key)}`);
 }
 
 function readDocument(bytes: string | Uint8Array): JsonValue {
@@ -59,6 +66,7 @@ function policyOf(file: PolicyFile, digest: string): Policy {
     mode: file.mode,
     server: file.server,
     holdSeconds: file.hold_seconds,
+    settleTool: file.settle_tool,
     approvers: file.approvers ?? ANY_APPROVER,
     roots: new Map(Object.entries(file.roots)),
     tools: new Map(Object.entries(file.tools).map(([name, tool]) => [name, toolOf(tool)])),
@@ -76,6 +84,17 @@ function toolOf(tool: PolicyFile['tools'][string]): PolicyTool {
     timeoutSeconds: tool.timeout_seconds ?? null,
     resources: Array.isArray(tool.resources) ? tool.resources.map(targetOf) : (tool.resources ?? null),
     postconditions: tool.postconditions.map((one) => ({ ...one, content: one.content ?? null })),
+    status: tool.status === undefined ? null : statusOf(tool.status),
+  };
+}
+
+function statusOf(status: NonNullable<PolicyFile['tools'][string]['status']>): PolicyStatus {
+  return {
+    tool: status.tool,
+    arguments: new Map(Object.entries(status.arguments)),
+    happened: status.happened.map(conditionOf),
+    notHappened: status.not_happened?.map(conditionOf) ?? null,
+    settlesWithinSeconds: status.settles_within_seconds,
   };
 }
 

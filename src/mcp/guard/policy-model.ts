@@ -1,8 +1,8 @@
 import type { FilesystemScope } from '../../effects/index.ts';
 import type { JsonValue } from '../../core/index.ts';
 
-/** Without a `status` tool nobody can be asked over MCP, so `reconcilable` is no word of a policy. */
-export const POLICY_EFFECTS = ['read', 'idempotent', 'once'] as const;
+/** A `reconcilable` tool is one whose server can be asked afterwards, by the reading tool that its `status` names. */
+export const POLICY_EFFECTS = ['read', 'idempotent', 'reconcilable', 'once'] as const;
 export type PolicyEffect = (typeof POLICY_EFFECTS)[number];
 
 export const POLICY_DECISIONS = ['allow', 'ask', 'deny'] as const;
@@ -69,6 +69,20 @@ export interface PolicyPostcondition {
   readonly content: string | null;
 }
 
+/** How the server is asked what became of a call of this tool whose answer was lost. */
+export interface PolicyStatus {
+  /** A tool of the same server, described as a read. */
+  readonly tool: string;
+  /** Its arguments by name: pointers into those of the call that is asked about. */
+  readonly arguments: ReadonlyMap<string, string>;
+  /** All must hold of its answer for the call to have happened. */
+  readonly happened: readonly PolicyCondition[];
+  /** All must hold for it not to have happened; null: its answer never says so. */
+  readonly notHappened: readonly PolicyCondition[] | null;
+  /** How long after its lease a call under way can still take effect. */
+  readonly settlesWithinSeconds: number;
+}
+
 /** What one tool is. A tool that the policy does not describe is `once` and touches itself. */
 export interface PolicyTool {
   readonly effect: PolicyEffect;
@@ -81,6 +95,8 @@ export interface PolicyTool {
   /** Null: the tool touches itself. `anything`: a shell, of which nobody can say what it touches. */
   readonly resources: readonly PolicyTarget[] | 'anything' | null;
   readonly postconditions: readonly PolicyPostcondition[];
+  /** For a `reconcilable` tool, and only there. */
+  readonly status: PolicyStatus | null;
 }
 
 export interface Policy {
@@ -91,6 +107,8 @@ export interface Policy {
   /** The server's name in claims and messages. */
   readonly server: string;
   readonly holdSeconds: number;
+  /** Whether the guard offers its own tool by which a host can have an unknown call asked about. */
+  readonly settleTool: boolean;
   readonly approvers: Approvers;
   readonly roots: ReadonlyMap<string, PolicyRoot>;
   readonly tools: ReadonlyMap<string, PolicyTool>;

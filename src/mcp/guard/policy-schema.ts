@@ -62,6 +62,22 @@ const postcondition = z
     'content goes with content_sha256, and only with it',
   );
 
+/** What is looked at is the server's answer, in which no path has a root. */
+const answerCondition = condition
+  .refine((one) => one.within === undefined, 'an answer is in no root')
+  .refine((one) => one.present !== false || one.at.lastIndexOf('/') > 0, 'what is absent is absent from something');
+
+const status = z.strictObject({
+  tool: toolName,
+  arguments: z
+    .record(text(), pointer)
+    .refine((all) => Object.keys(all).length <= LIMITS.policyListItems, 'too many arguments')
+    .default({}),
+  happened: list(answerCondition).min(1),
+  not_happened: list(answerCondition).min(1).optional(),
+  settles_within_seconds: z.int().min(0).max(LIMITS.policyTimeoutSeconds).default(60),
+});
+
 const tool = z.strictObject({
   effect: z.enum(POLICY_EFFECTS),
   on_error: z.enum(['unknown', 'not_done']).optional(),
@@ -72,6 +88,7 @@ const tool = z.strictObject({
   timeout_seconds: z.int().min(1).max(LIMITS.policyTimeoutSeconds).optional(),
   resources: z.union([z.literal('anything'), list(target).min(1)]).optional(),
   postconditions: list(postcondition).default([]),
+  status: status.optional(),
 });
 
 const rule = z.strictObject({
@@ -91,6 +108,7 @@ export const policySchema = z.strictObject({
   mode: z.enum(['enforce', 'shadow']).default('enforce'),
   server: z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,31}$/, '1 to 32 letters, digits, _ or -, a letter first'),
   hold_seconds: z.int().min(1).max(LIMITS.policyHoldSeconds).default(900),
+  settle_tool: z.boolean().default(false),
   approvers: approvers.optional(),
   roots: z
     .record(

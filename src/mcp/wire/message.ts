@@ -1,5 +1,8 @@
 import { type ErrorCode, isJsonObject, JsonNumber, type JsonObject, type JsonValue } from '../../core/index.ts';
 
+/** Where a host, or Holdfast itself, says the idempotency key of a call: a key of `_meta`. */
+export const IDEMPOTENCY_META_KEY = 'holdfast/idempotency_key';
+
 /** The id of a JSON-RPC request. `1` and `"1"` are two; a number keeps all its digits. */
 export type RpcId = string | number | bigint;
 
@@ -22,6 +25,8 @@ export interface ToolCallMessage {
   readonly name: string;
   readonly arguments: JsonObject;
   readonly meta: JsonObject;
+  /** The host's own idempotency key of this call. */
+  readonly key: string | null;
   /** The whole message, for a line with edited arguments. */
   readonly message: JsonObject;
   /** Up to 2025-11-25 a session was initialised; from 2026-07-28 each request carries its own version. */
@@ -37,6 +42,8 @@ export type HostMessage =
   | { readonly kind: 'cancel'; readonly id: RpcId }
   /** The greeting of a session: it tells whether the host can ask its user. */
   | { readonly kind: 'initialize'; readonly elicits: boolean }
+  /** The first page of the list of tools, which the guard may have something to add to. */
+  | { readonly kind: 'list'; readonly id: RpcId }
   /** The host answers a request of the server's, or of the guard's own. */
   | { readonly kind: 'reply'; readonly id: RpcId; readonly result: JsonObject | null }
   /** Everything else: passed on as it is. */

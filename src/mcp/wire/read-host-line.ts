@@ -8,7 +8,7 @@ import {
   LIMITS,
   readStrictJson,
 } from '../../core/index.ts';
-import { type HostMessage, idOf, objectAt, type RpcId } from './message.ts';
+import { type HostMessage, IDEMPOTENCY_META_KEY, idOf, objectAt, type RpcId } from './message.ts';
 
 /** What one message of MCP may be; integers keep all their digits. */
 export const MCP_PROFILE: JsonProfile = {
@@ -19,8 +19,11 @@ export const MCP_PROFILE: JsonProfile = {
   values: LIMITS.guardMessageValues,
 };
 
+/** What a host may name a call by. */
+const KEY = /^[\x21-\x7e]{1,200}$/;
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 const CALL = 'tools/call';
+const LIST = 'tools/list';
 const INITIALIZE = 'initialize';
 const CANCELLED = 'notifications/cancelled';
 
@@ -58,6 +61,8 @@ function readMessage(message: JsonObject): HostMessage {
   if (typeof method !== 'string') return refused('MCP_MESSAGE_UNREADABLE', id, 'The method is a text.');
   if (method === CANCELLED) return readCancelled(message);
   if (method === INITIALIZE) return { kind: 'initialize', elicits: elicits(objectAt(message, 'params')) };
+  if (method === LIST && id !== null && objectAt(message, 'params')?.['cursor'] === undefined)
+    return { kind: 'list', id };
   return method === CALL ? readCall(message, id) : { kind: 'pass' };
 }
 
@@ -81,6 +86,9 @@ function readCall(message: JsonObject, id: RpcId | null): HostMessage {
   if (!params || typeof name !== 'string' || name === '' || !isJsonObject(args))
     return refused('MCP_MESSAGE_UNREADABLE', id, 'A call names a tool, and its arguments are an object.');
   const meta = objectAt(params, '_meta') ?? {};
+  const key = Object.hasOwn(meta, IDEMPOTENCY_META_KEY) ? meta[IDEMPOTENCY_META_KEY] : null;
+  if (key !== null && (typeof key !== 'string' || !KEY.test(key)))
+    return refused('MCP_MESSAGE_UNREADABLE', id, `${IDEMPOTENCY_META_KEY} is a text of 1 to 200 visible characters.`);
   const state = params['requestState'];
   const continues = state !== undefined || params['inputResponses'] !== undefined;
   return {
@@ -89,6 +97,7 @@ function readCall(message: JsonObject, id: RpcId | null): HostMessage {
     name,
     arguments: args,
     meta,
+    key: key ?? null,
     message,
     era: Object.hasOwn(meta, VERSION_KEY) ? 'stateless' : 'session',
     continues: continues ? { requestState: typeof state === 'string' ? state : null } : null,

@@ -1,5 +1,5 @@
 import { canonicalJson, ERROR_TABLE, type ErrorCode, type JsonObject, type JsonValue } from '../../core/index.ts';
-import type { CallAnswer, RpcId, ToolCallMessage } from './message.ts';
+import { type CallAnswer, IDEMPOTENCY_META_KEY, type RpcId, type ToolCallMessage } from './message.ts';
 
 /** JSON-RPC's own code for a request that was not accepted. */
 const INVALID_REQUEST = -32600;
@@ -50,6 +50,39 @@ export function doneLine(call: Pick<ToolCallMessage, 'id' | 'era'>, text: string
     ...(call.era === 'stateless' ? { resultType: 'complete' } : {}),
   };
   return line({ jsonrpc: '2.0', id: call.id, result });
+}
+
+/** The server's result as it was kept, as the answer to a call that was not passed on again. */
+export function keptLine(call: Pick<ToolCallMessage, 'id'>, result: JsonObject): Uint8Array {
+  return line({ jsonrpc: '2.0', id: call.id, result });
+}
+
+/** What the guard's own tool answers: text that a model reads, and the outcome that it is about for programs. */
+export function ownResultLine(
+  call: Pick<ToolCallMessage, 'id' | 'era'>,
+  told: { readonly text: string; readonly isError: boolean; readonly document?: JsonObject },
+): Uint8Array {
+  const result: JsonObject = {
+    content: [{ type: 'text', text: told.text }],
+    isError: told.isError,
+    ...(told.document === undefined ? {} : { _meta: { 'holdfast/outcome': told.document } }),
+    ...(call.era === 'stateless' ? { resultType: 'complete' } : {}),
+  };
+  return line({ jsonrpc: '2.0', id: call.id, result });
+}
+
+/** A call of the guard's own, beside one of the host's: it carries what the host's carried, but for what is that call's own. */
+export function questionLine(
+  id: string,
+  of: { readonly name: string; readonly arguments: JsonObject; readonly meta: JsonObject },
+): Uint8Array {
+  const { progressToken: _token, [IDEMPOTENCY_META_KEY]: _key, ...meta } = of.meta;
+  const params: JsonObject = {
+    name: of.name,
+    arguments: of.arguments,
+    ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
+  };
+  return line({ jsonrpc: '2.0', id, method: 'tools/call', params });
 }
 
 /** The guard's question to the host's user whether a call may go on. */
