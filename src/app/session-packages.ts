@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type FaultPoints, isSecretKey, nodeFileSystem } from '../core/index.ts';
-import { SessionPackages } from '../packages/index.ts';
+import { autonomyPort, SessionPackages } from '../packages/index.ts';
 import { type SessionContext, workspaceOf } from '../sessions/index.ts';
 import type { Store } from '../store/index.ts';
 import { DATA_FILES } from './data-folder.ts';
@@ -28,6 +28,7 @@ export function openSessionPackages(of: {
     workspaceOf: async (root) => of.given?.(root) ?? store.read('app.workspace', (tx) => workspaceOf(tx, root)),
     importedWorkspaceOf: (root) => join(dataDir, DATA_FILES.importedWorkspaces, root),
     configuredSecrets: () => secretsOf(env),
+    autoMode: autonomyPort(context),
     files: nodeFileSystem,
     faults,
   });

@@ -8,8 +8,10 @@ import { requireProof } from './errors.ts';
 import { eventsOfRoot } from './events.ts';
 import type { AutoAssessment, AutoEvent, AutoRepair, AutoReview, AutoRun } from './model.ts';
 import * as sql from './queries.ts';
+import { importedRecords } from './imported.ts';
 import { bindingsOf } from './repair-proof.ts';
 import { findingStatuses, proveRunWith } from './run-proof.ts';
+import { isImported } from './usable.ts';
 import { visibleLog } from './visible.ts';
 
 /** Everything that a branch shows, or a whole session, of its supervised runs. */
@@ -27,7 +29,8 @@ export type AutoExport = {
 
 /**
  * The history as documents, in one read: each run as its visible events tell it, each owner as far as they tell it. A
- * proof that fails is an error here: AUTO_PROOF_FAILED. SESSION_NOT_FOUND, BRANCH_NOT_FOUND, LIMIT_REACHED.
+ * proof that fails is an error here: AUTO_PROOF_FAILED. Imported runs are given as they came: nothing proves them.
+ * SESSION_NOT_FOUND, BRANCH_NOT_FOUND, LIMIT_REACHED.
  */
 export async function exportProjection(
   tx: ReadTx,
@@ -57,9 +60,27 @@ export async function exportProjection(
     const whole = all.filter((event) => event.run_id === run.run_id);
     const own = whole.filter((event) => log === null || log.shows(event));
     requireProof(whole.length > 0, 'run', 'it has no events');
-    if (own.length > 0) await addRun(tx, context, principal, out, run, whole, own);
+    if (own.length === 0) continue;
+    if (await isImported(tx, principal, run)) out.runs.push(importedRun(run, whole));
+    else await addRun(tx, context, principal, out, run, whole, own);
   }
+  await addImported(tx, rootFrameId, out);
   return out;
+}
+
+/** An imported run that had not ended at its source never did. */
+function importedRun(run: AutoRun, events: readonly AutoEvent[]): AutoRun {
+  const ended = events.some(({ type }) => type === 'auto_run_terminal');
+  return ended ? run : { ...run, finished_at: null };
+}
+
+/** What came with imported runs, as it came. */
+async function addImported(tx: ReadTx, rootFrameId: string, out: AutoExport): Promise<void> {
+  const shown = new Set(out.runs.map((run) => run.run_id));
+  for (const kind of ['review_runs', 'findings', 'repair_runs', 'permission_assessments'] as const)
+    for (const record of await importedRecords(tx, rootFrameId, kind))
+      if (shown.has(record['run_id'] as string)) out[kind].push(record);
+  out.historical_selection ??= (await importedRecords(tx, rootFrameId, 'selection'))[0] ?? null;
 }
 
 async function addRun(

@@ -16,6 +16,7 @@ export const autonomyHooks: SessionHooks = {
   admit,
   onRevert,
   onDelete: async (tx, rootFrameId) => {
+    await tx.run(sql.DROP_IMPORTED_OF_SESSION, [rootFrameId]);
     await tx.run(sql.DROP_RUNS_OF_SESSION, [rootFrameId]);
   },
   checkpointParts: async (tx, { rootFrameId }) => ({ autoEventCursor: await rootCursor(tx, rootFrameId) }),

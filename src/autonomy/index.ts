@@ -11,7 +11,9 @@ export { autonomyContext, type AutonomyContext, type AutonomyProofs, type TreeCh
 export { type GroupEvidence, judge, type Judgement } from './evidence.ts';
 export { type AutoExport, exportProjection } from './export.ts';
 export { autonomyHooks } from './hooks.ts';
+export { type ImportedHistory, importHistory, type ImportPlace } from './imported.ts';
 export { isTerminal, mayEnd, nextFinding, nextStatus, type RunStep } from './machine.ts';
+export { AUTO_MODES, EVENT_TYPES, OUTCOMES, RISKS, SEVERITIES, VERDICTS } from './model.ts';
 export type {
   AutoAssessment,
   AutoEvent,

@@ -91,6 +91,16 @@ export type AutoEvent = RunScope & {
   occurred_at: number;
 };
 
+/** What came with an imported run beside its events. */
+export const IMPORTED_KINDS = [
+  'selection',
+  'review_runs',
+  'findings',
+  'repair_runs',
+  'permission_assessments',
+] as const;
+export type ImportedKind = (typeof IMPORTED_KINDS)[number];
+
 export const VERDICTS = [
   'pass',
   'completed_with_issues',

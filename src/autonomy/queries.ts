@@ -301,5 +301,9 @@ export const AUDIT_PAGE_OF_KIND = auditPage("AND x.payload_json ->> '$.subject_k
 export const REPAIR_GROUPS = tableCodec<AutoRepair>('repair_runs', ['execution_group_ids_json']);
 export const RUN_OF_BINDING = `SELECT ${RUNS.columns('r.')}, s.tenant_id
 FROM auto_mode_runs r JOIN sessions s ON s.root_frame_id = r.root_frame_id WHERE r.run_id = ?`;
+
+export const ADD_IMPORTED = `INSERT INTO imported_auto_records (root_frame_id, kind, position, body) VALUES (?, ?, ?, ?)`;
+export const IMPORTED_RECORDS = `SELECT body FROM imported_auto_records WHERE root_frame_id = ? AND kind = ? ORDER BY position`;
+export const DROP_IMPORTED_OF_SESSION = `DELETE FROM imported_auto_records WHERE root_frame_id = ?`;
 /** Everything about a run goes with it. */
 export const DROP_RUNS_OF_SESSION = `DELETE FROM auto_mode_runs WHERE root_frame_id = ?`;

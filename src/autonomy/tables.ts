@@ -1,5 +1,5 @@
 import type { ContextSchema } from '../store/index.ts';
-import { AUTO_MODES, EVENT_TYPES, LIVE_STATUSES, TERMINAL_STATUSES } from './model.ts';
+import { AUTO_MODES, EVENT_TYPES, IMPORTED_KINDS, LIVE_STATUSES, TERMINAL_STATUSES } from './model.ts';
 
 const oneOf = (column: string, words: readonly string[]): string =>
   `${column} IN (${words.map((word) => `'${word}'`).join(', ')})`;
@@ -220,6 +220,17 @@ CREATE INDEX permission_review_assessments_by_run ON permission_review_assessmen
 CREATE INDEX review_runs_by_run ON review_runs (run_id);
 `;
 
+/** What came with imported runs beside their events: documents, since nothing here can prove them. */
+const IMPORTED = `
+CREATE TABLE imported_auto_records (
+  root_frame_id TEXT NOT NULL REFERENCES sessions (root_frame_id),
+  kind TEXT NOT NULL CHECK (${oneOf('kind', IMPORTED_KINDS)}),
+  position INTEGER NOT NULL CHECK (position >= 0),
+  ${json('body')},
+  PRIMARY KEY (root_frame_id, kind, position)
+) STRICT, WITHOUT ROWID;
+`;
+
 const auditIdOnce = (name: string, table: string, other: string): string => `
 CREATE TRIGGER ${name} BEFORE INSERT ON ${table}
 WHEN EXISTS (SELECT 1 FROM ${other} WHERE audit_id = NEW.audit_id)
@@ -258,7 +269,7 @@ export const autonomySchema: ContextSchema = {
     {
       number: 1,
       name: 'auto runs, reviews, repairs and assessments',
-      sqlite: RUNS + EVENTS + REVIEWS + REPAIRS + ASSESSMENTS + GUARDS,
+      sqlite: RUNS + EVENTS + REVIEWS + REPAIRS + ASSESSMENTS + IMPORTED + GUARDS,
       needs: [
         { context: 'sessions', number: 2 },
         { context: 'approvals', number: 1 },

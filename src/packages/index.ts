@@ -1,4 +1,7 @@
-export type { AutoModeImport, AutoModePlace, AutoModePort } from './auto-mode.ts';
+export type { AutoModeImport, AutoModePlace, AutoModePort } from './auto-mode/model.ts';
+export { autonomyPort } from './auto-mode/port.ts';
+export { type AutoModeTrust, NO_AUTO_MODE, portableAutoMode } from './auto-mode/reduce.ts';
+export type { AutoModeScope } from './auto-mode/scope.ts';
 export { type ExportedPackage, ExportStages } from './export/export.ts';
 export { type NotesInput, reproductionNotes } from './export/notes.ts';
 export { packageSessionHooks } from './hooks.ts';

@@ -1,4 +1,4 @@
-import type { AutoModePort } from './auto-mode.ts';
+import type { AutoModePort } from './auto-mode/model.ts';
 import type { Clock, FaultPoints, FileSystem, Ids } from '../core/index.ts';
 import type { RecordLimits } from '../archive/index.ts';
 import type { SessionContext, WorkspaceStore } from '../sessions/index.ts';

@@ -75,6 +75,9 @@ export async function allBranches(tx: ReadTx, principal: Principal, root: string
 export const checkpointsOf = (tx: ReadTx, root: string): AsyncGenerator<Checkpoint> =>
   pages((after) => portableCheckpoints(tx, root, after, PAGE_ROWS));
 
+export const groupsOfBranch = (tx: ReadTx, branchId: string): AsyncGenerator<ActionGroup> =>
+  pages((after) => portableGroups(tx, branchId, after, PAGE_ROWS));
+
 export async function sessionDocument({ tx, principal, session }: DocumentTools): Promise<DocumentMembers> {
   const { rootFrameId: root, projectId, attributes } = session;
   const owner = { tenantId: principal.tenant, subjectId: principal.subject };
@@ -128,7 +131,7 @@ export async function ledgerDocument({
 }: DocumentTools): Promise<DocumentMembers> {
   async function* groups(): AsyncGenerator<JsonObject> {
     for (const { branchId } of branches)
-      for await (const group of pages((after) => portableGroups(tx, branchId, after, PAGE_ROWS)))
+      for await (const group of groupsOfBranch(tx, branchId))
         yield groupDocument(group, await portableEvents(tx, group.groupId));
   }
   const attempts = await portableAttempts(tx, session.rootFrameId);

@@ -24,8 +24,11 @@ import {
 import type { Principal, Session, WorkspaceTree } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
 import { fileChunks, removeFolder } from '../import/files.ts';
+import { planImport } from '../import/plan.ts';
+import { PackageReader } from '../import/reader.ts';
 import { PACKAGE_CONTENT_TYPE, type PackageContext, secretValues } from '../model.ts';
 import { listRecords, recordsOfKind, wordOf } from '../records.ts';
+import { autoModeDocument } from './auto-mode.ts';
 import { packageArtifacts, type PackagedArtifacts } from './artifacts.ts';
 import * as documents from './documents.ts';
 import { beginExport, exportMark, type ExportStart, notExportable } from './guard.ts';
@@ -131,14 +134,14 @@ async function stage(
 ): Promise<void> {
   const { store } = context;
   const { session } = start;
-  const known = secretValues(context);
+  const secrets = secretValues(context);
   const { rootFrameId: root } = session;
   const before = await store.read('packages.export', (tx) => readBefore(tx, root));
-  const trees = new PackagedTrees(context.workspaces, known);
+  const trees = new PackagedTrees(context.workspaces, secrets);
   const active = (await stages.captureWorkspace()) ?? { treeId: EMPTY_TREE_ID, tree: EMPTY_TREE };
   await trees.take(active.treeId, active.tree);
   for (const treeId of before.treeIds) await trees.take(treeId, treeId === EMPTY_TREE_ID ? EMPTY_TREE : undefined);
-  const artifacts = await packageArtifacts(context, root, before, known);
+  const artifacts = await packageArtifacts(context, root, before, secrets);
   for (const [treeId, text] of trees.documents) staged.addText(`workspace/trees/${treeId}.json`, text);
   for (const [blob, size] of trees.blobs)
     staged.add({ path: `workspace/blobs/${blob}`, size, sha256: blob }, () => context.workspaces.readBlob(blob));
@@ -147,7 +150,7 @@ async function stage(
   requireMembers(staged.rows.length + DOCUMENTS.length + 2);
   await store.read('packages.export', async (tx) => {
     await requireUnchanged(tx, start);
-    const tools: documents.DocumentTools = {
+    const known = {
       tx,
       principal,
       session,
@@ -156,26 +159,13 @@ async function stage(
       treeMap: trees.map,
       activeTreeId: active.treeId,
       generationIds: before.generationIds,
-      autoMode: (await context.autoMode?.export(tx, root)) ?? NO_AUTO_MODE,
     };
+    const autoMode = await autoModeDocument(context.autoMode, known, before.cellIds);
+    const tools: documents.DocumentTools = { ...known, autoMode };
     await stageDocuments(staged, tools);
     staged.addText('REPRODUCE.md', await notes(tools, artifacts));
   });
 }
-
-/** What a store without autonomous runs says of them: that there were none. */
-const NO_AUTO_MODE: JsonObject = {
-  schema_version: 1,
-  trust_state: 'local',
-  historical_selection: null,
-  effective_selection: { preset: 'off', result_review_mode: 'off', approvals_reviewer: 'user' },
-  runs: [],
-  events: [],
-  review_runs: [],
-  findings: [],
-  repair_runs: [],
-  permission_assessments: [],
-};
 
 function requireMembers(count: number): void {
   if (count > ARCHIVE_LIMITS.members)
@@ -267,7 +257,9 @@ async function build({ files, faults }: PackageContext, staged: StagedFiles, pat
 async function requireImportable(context: PackageContext, path: string): Promise<void> {
   const source = await fileSource(path);
   try {
-    await preflightPackage(await openPackage(source, { clock: context.clock }), context.limits);
+    const { clock, ids, autoMode } = context;
+    const pkg = await openPackage(source, { clock });
+    await planImport(new PackageReader(pkg, await preflightPackage(pkg, context.limits)), { clock, ids, autoMode });
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
     throw notExportable(error.message, error);

@@ -9,7 +9,7 @@ import type {
   SessionBranch,
   WorkspaceTree,
 } from '../../sessions/index.ts';
-import type { AutoModeImport } from '../auto-mode.ts';
+import type { AutoModeImport } from '../auto-mode/model.ts';
 import type { RecordKind, SessionRecord } from '../records.ts';
 
 /** A group of the ledger with its events, in their order. */

@@ -1,6 +1,7 @@
 import { type Clock, fail, type Ids, type JsonObject, LIMITS } from '../../core/index.ts';
-import type { AutoModeImport, AutoModePort } from '../auto-mode.ts';
+import type { AutoModePort } from '../auto-mode/model.ts';
 import type { RecordKind, SessionRecord } from '../records.ts';
+import { planAutoMode } from './auto-mode.ts';
 import { deliveredMessages, planArtifacts, planDeliveries, planLineage } from './artifacts.ts';
 import { CellRevisions, InjectionScreen, LedgerPlan, planAttempts, planMessages } from './conversation.ts';
 import { Fields, fieldsOf } from './fields.ts';
@@ -135,29 +136,4 @@ function faceOf(reader: PackageReader, ids: Identities, activeBranchId: string, 
     createdAt: frame.count('created_at') ?? nowMs,
     updatedAt: frame.count('updated_at') ?? frame.count('created_at') ?? nowMs,
   };
-}
-
-function planAutoMode(reader: PackageReader, ids: Identities, port: AutoModePort | undefined): AutoModeImport | null {
-  const projection = reader.document('review.json').object('auto_mode');
-  if (projection === null) return null;
-  if (port === undefined) {
-    if (isEmptyProjection(projection)) return null;
-    throw fail('PACKAGE_AUTO_MODE', 'the package holds autonomous runs and this store cannot keep their history');
-  }
-  return {
-    projection: port.reduce(projection),
-    branchIdMap: ids.mapOf('branch'),
-    turnIdMap: ids.mapOf('turn'),
-    versionIdMap: ids.mapOf('version'),
-    artifactIdMap: ids.mapOf('artifact'),
-    cellIdMap: ids.mapOf('cell'),
-    actionGroupIdMap: ids.mapOf('group'),
-  };
-}
-
-const HISTORIES = ['runs', 'events', 'review_runs', 'findings', 'repair_runs', 'permission_assessments'] as const;
-
-function isEmptyProjection(projection: JsonObject): boolean {
-  const row = new Fields(projection, 'the auto mode history');
-  return HISTORIES.every((key) => row.list(key).length === 0);
 }

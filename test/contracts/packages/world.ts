@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { approvalSessionHooks, approvalsSchema } from '../../../src/approvals/index.ts';
+import { autonomyHooks, autonomySchema } from '../../../src/autonomy/index.ts';
 import { createIds, type FaultPoints, type FileSystem, nodeFileSystem, noFaults } from '../../../src/core/index.ts';
 import {
   type AutoModePort,
+  autonomyPort,
   type PackageContext,
   packageSessionHooks,
   type PackageSeams,
@@ -19,12 +21,13 @@ import { type ManualClock, manualClock } from '../../support/clock.ts';
 
 export { OWNER, refusal, STRANGER } from '../../support/session-world.ts';
 
-export const PACKAGE_SCHEMAS = [...STORE_SCHEMAS, sessionsSchema, approvalsSchema, packagesSchema];
+export const PACKAGE_SCHEMAS = [...STORE_SCHEMAS, sessionsSchema, approvalsSchema, autonomySchema, packagesSchema];
 
 export interface PackageWorldOptions {
   readonly folder?: string;
   readonly secrets?: Readonly<Record<string, string>>;
-  readonly autoMode?: AutoModePort;
+  /** What keeps autonomous runs instead of the usual tables; null for nothing. */
+  readonly autoMode?: AutoModePort | null;
   readonly seams?: PackageSeams;
   readonly limits?: PackageContext['limits'];
   readonly faults?: FaultPoints;
@@ -56,7 +59,7 @@ export async function openPackageWorld(options: PackageWorldOptions = {}): Promi
   const file = join(folder, 'holdfast.db');
   const clock = manualClock();
   const ids = createIds(clock);
-  const sessions: SessionContext = { clock, ids, hooks: [approvalSessionHooks, packageSessionHooks] };
+  const sessions: SessionContext = { clock, ids, hooks: [approvalSessionHooks, autonomyHooks, packageSessionHooks] };
   const store = await openSqliteStore({ file, schemas: PACKAGE_SCHEMAS });
   const workspaces = new WorkspaceStore({ store, folder: join(folder, 'workspace-cas'), clock, ids });
   const workspaceOf = (root: string): string => join(folder, 'workspaces', root);
@@ -73,7 +76,7 @@ export async function openPackageWorld(options: PackageWorldOptions = {}): Promi
     configuredSecrets: () => own.secrets ?? {},
     files: own.files ?? nodeFileSystem,
     faults: own.faults ?? noFaults,
-    ...(own.autoMode ? { autoMode: own.autoMode } : {}),
+    ...(own.autoMode === null ? {} : { autoMode: own.autoMode ?? autonomyPort(sessions) }),
     ...(own.limits ? { limits: own.limits } : {}),
   });
   const packagesOf = (own: PackageWorldOptions) => new SessionPackages(contextOf(own), own.seams);
