@@ -7,6 +7,7 @@ import { archiveSuite } from './suites/archive.ts';
 import { callSuite } from './suites/call.ts';
 import { dispatchSuite } from './suites/dispatch.ts';
 import { guardSuite } from './suites/guard.ts';
+import { peersSuite } from './suites/peers.ts';
 import { rawSuite } from './suites/raw.ts';
 import { runsSuite } from './suites/runs.ts';
 import { storeSuite } from './suites/store.ts';
@@ -21,6 +22,7 @@ const SUITES: readonly BenchSuite[] = [
   workspaceSuite,
   callSuite,
   runsSuite,
+  peersSuite,
 ];
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
