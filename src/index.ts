@@ -19,7 +19,7 @@ export {
   type RunView,
 } from './app/index.ts';
 export { type CallOutcome, outcomeForModel, outcomeLine } from './calls/index.ts';
-export type { RunListener } from './runs/index.ts';
+export type { CarryOnOptions, RunListener } from './runs/index.ts';
 export {
   ConflictError,
   CorruptionError,

@@ -1,7 +1,7 @@
 import type { ApproverRule, PolicySet } from '../approvals/index.ts';
 import { type Clock, type FaultPoints, guardClock, type Ids, systemClock, type Telemetry } from '../core/index.ts';
 import type { Model, ModelLike, ModelSettings, ModelUsage } from '../models/index.ts';
-import type { ModelRetries, RunBudgets, RunListener } from '../runs/index.ts';
+import type { CarryOnOptions, ModelRetries, RunBudgets, RunListener } from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { StoreObserver } from '../store/index.ts';
 import type { Tool } from '../tools/index.ts';
@@ -108,6 +108,14 @@ export class Holdfast {
     for (const child of children) this.runtime.tools.register(child.asTool);
     this.runtime.runs.define(agent);
     return new AgentHandle(this.runtime, agent.name, listener, options.purpose);
+  }
+
+  /**
+   * From now until it closes, carries on every run of the agents that are defined here once it is decided, whoever
+   * decides and in whatever process; first those that were decided before. For a process that stays, such as a server.
+   */
+  carryOnDecided(options?: CarryOnOptions): Promise<void> {
+    return this.runtime.runs.carryOnDecided(options);
   }
 
   /** Asks the runs of this process to stop, waits for them, and closes the store. */

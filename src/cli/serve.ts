@@ -48,6 +48,9 @@ async function serve(context: CommandContext, options: Options): Promise<ExitCod
       version: version(),
     });
     try {
+      await configured.holdfast.carryOnDecided({
+        onError: (runId, error) => log.error('serve.run_failed', { run_id: runId, error: asError(error) }),
+      });
       tell(context, gateway.url, await firstToken(configured.holdfast));
       await signal;
     } finally {
@@ -58,6 +61,8 @@ async function serve(context: CommandContext, options: Options): Promise<ExitCod
     await configured.close();
   }
 }
+
+const asError = (error: unknown): Error | undefined => (error instanceof Error ? error : undefined);
 
 function portOf(text: string): number {
   const port = Number(text);

@@ -1,5 +1,5 @@
 import { fail, type JsonObject, LIMITS, requireText, requireWithin } from '../core/index.ts';
-import { beginTurn, openSession, type Principal, requireBranch } from '../sessions/index.ts';
+import { beginTurn, openSession, type Principal, requireBranch, type SessionTicket } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { childCallKey } from './child-call.ts';
 import type { Agent, Driving, RunListener, RunsContext } from './context.ts';
@@ -19,24 +19,37 @@ export interface StartRun {
   readonly within?: (tx: Tx, begun: { readonly runId: string; readonly rootFrameId: string }) => Promise<void>;
 }
 
-/** Writes down a run that begins: its session unless one is named, its turn, and its record with its agent frozen. */
+/** Asks for the pen of the session in which a run is to be carried out, in the commit that gives this process the run. */
+export type AskPen = (tx: Tx, principal: Principal, rootFrameId: string) => Promise<SessionTicket>;
+
+/** A run that this process has, and its place in the queue for its session's pen. */
+export interface TakenRun {
+  readonly runId: string;
+  readonly ticket: SessionTicket;
+}
+
+/**
+ * Writes down a run that begins: its session unless one is named, its turn, its record with its agent frozen, and its
+ * place in the queue for the session's pen.
+ */
 export async function beginRun(
   context: RunsContext,
   principal: Principal,
   agent: Agent,
   start: StartRun,
-): Promise<string> {
+  askPen: AskPen,
+): Promise<TakenRun> {
   const { store, clock, sessions } = context.calls;
   const task = requireText('task', start.task, LIMITS.runTaskCodePoints);
   const runId = sessions.ids.next();
   const frozen = freezeAgent(agent, start.context ?? {});
-  await store.write('runs.start', async (tx) => {
+  return store.write('runs.start', async (tx) => {
     const place = await beginTurnOf(tx, context, principal, start);
     const now = clock.nowMs();
     await insertRun(tx, { ...named(context, principal, agent, runId), place, task, context: frozen, now });
     await start.within?.(tx, { runId, rootFrameId: place.rootFrameId });
+    return { runId, ticket: await askPen(tx, principal, place.rootFrameId) };
   });
-  return runId;
 }
 
 function named({ instanceId }: RunsContext, principal: Principal, agent: Agent, runId: string) {
@@ -53,10 +66,10 @@ async function beginTurnOf(tx: Tx, context: RunsContext, principal: Principal, s
   return { projectId, rootFrameId, branchId, turnId };
 }
 
-/** A child run as it stands, and whether this call of its parent has just begun it. */
+/** A child run as it stands; `begun` where this call of its parent has just begun it. */
 export interface FoundChild {
   readonly child: RunRecord;
-  readonly begun: boolean;
+  readonly begun: TakenRun | null;
 }
 
 /**
@@ -68,18 +81,19 @@ export async function beginChild(
   { run }: Driving,
   agent: Agent,
   asked: ChildCall,
+  askPen: AskPen,
 ): Promise<FoundChild> {
   const { store, clock, sessions } = context.calls;
   const { principal } = run;
   const call = childCallKey(asked);
   const known = await store.read('runs.child', (tx) => findChild(tx, run, call));
-  if (known) return { child: known, begun: false };
+  if (known) return { child: known, begun: null };
   const task = requireText('task', asked.task, LIMITS.runTaskCodePoints);
   const frozen = freezeAgent(agent, {});
   const runId = sessions.ids.next();
   return store.write('runs.child', async (tx) => {
     const other = await findChild(tx, run, call);
-    if (other) return { child: other, begun: false };
+    if (other) return { child: other, begun: null };
     requireWithin('runDepth', (await depthOf(tx, run)) + 1);
     const { projectId } = run.place;
     const rootFrameId = await openSession(tx, sessions, principal, { projectId, kind: 'child' });
@@ -87,7 +101,8 @@ export async function beginChild(
     const parent = { runId: run.runId, call };
     const now = clock.nowMs();
     await insertRun(tx, { ...named(context, principal, agent, runId), place, task, context: frozen, parent, now });
-    return { child: await requireRun(tx, principal, runId), begun: true };
+    const ticket = await askPen(tx, principal, rootFrameId);
+    return { child: await requireRun(tx, principal, runId), begun: { runId, ticket } };
   });
 }
 

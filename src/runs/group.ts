@@ -9,6 +9,7 @@ import {
 import { LIMITS } from '../core/index.ts';
 import { appendEvent, type NewEvent } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
+import { allEnded } from './all-ended.ts';
 import { childOutcome, taskOf } from './child-call.ts';
 import type { Driving, RunsContext } from './context.ts';
 
@@ -50,7 +51,7 @@ export async function carryOutGroup(
     await context.checkpoint?.(driving.run);
   for (const side of sideBySide(ready, driving)) {
     if (driving.signal.aborted) return { end: 'stopped', unwritten };
-    const outcomes = await Promise.all(side.map((one) => carryOutCall(context, driving, groupId, one)));
+    const outcomes = await allEnded(side.map((one) => carryOutCall(context, driving, groupId, one)));
     for (const { event } of outcomes) if (event) unwritten.push(event);
     for (const { outcome } of outcomes) if (outcome?.state === 'unknown') return { end: 'unknown', outcome, unwritten };
     if (outcomes.some(({ outcome }) => outcome === null))

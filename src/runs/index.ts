@@ -5,7 +5,9 @@ export { branchGroups, type GroupWithCalls, messagesOf } from './history.ts';
 export { closeModellessRun, type ModellessRun, openModellessRun } from './guard-run.ts';
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';
 export type { RunPage } from './run-store.ts';
-export { type ResumeOptions, type RunHandle, Runs } from './service.ts';
+export { type ResumeOptions, Runs } from './service.ts';
+export type { RunHandle } from './carried-runs.ts';
+export type { CarryOnOptions } from './following.ts';
 export { runSessionHooks } from './session-hooks.ts';
 export { runsSchema } from './tables.ts';
 export type {

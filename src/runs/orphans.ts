@@ -2,6 +2,7 @@ import { ledgerCalls, ledgerResultOf, outcomeOfStored, recordRecovered } from '.
 import { LIMITS } from '../core/index.ts';
 import { latestRequest } from '../approvals/index.ts';
 import { appendFeed } from '../store/index.ts';
+import { allEnded } from './all-ended.ts';
 import type { RunsContext } from './context.ts';
 import { branchGroups } from './history.ts';
 import type { RunRecord } from './model.ts';
@@ -17,7 +18,7 @@ type Left =
 /**
  * Lets go of every run whose process is dead, a page at a time. A call that was started and has no result gets the
  * outcome that its stored operation says, unknown included; nothing is run and nobody is asked. What belongs to a
- * living process is never touched.
+ * living process is never touched. The runs of a page are let go of side by side, so that they share commits.
  */
 export async function releaseOrphans(context: RunsContext): Promise<readonly string[]> {
   const released: string[] = [];
@@ -27,19 +28,18 @@ export async function releaseOrphans(context: RunsContext): Promise<readonly str
     const rows = await store.read('runs.orphans', (tx) =>
       tx.all(sql.LIST_ORPHANS, [clock.nowMs(), LIMITS.sessionPageRows]),
     );
-    for (const row of rows) {
-      const run = runOf(row);
-      const owner = run.state.status === 'running' ? run.state.ownerInstanceId : null;
-      if (owner !== null) await release(context, run, owner);
-      released.push(run.runId);
-    }
+    const runs = rows.map(runOf);
+    await allEnded(runs.map((run) => release(context, run)));
+    released.push(...runs.map(({ runId }) => runId));
     if (rows.length < LIMITS.sessionPageRows) break;
   }
   await context.calls.faults.reach('recovery-finished');
   return released;
 }
 
-async function release(context: RunsContext, run: RunRecord, deadOwner: string): Promise<void> {
+async function release(context: RunsContext, run: RunRecord): Promise<void> {
+  const deadOwner = run.state.status === 'running' ? run.state.ownerInstanceId : null;
+  if (deadOwner === null) return;
   const left = await leftOf(context, run);
   const { store, clock } = context.calls;
   const failed = left.status === 'failed' ? left : null;

@@ -1,3 +1,4 @@
+import { hasPending } from '../approvals/index.ts';
 import {
   canonicalJson,
   fail,
@@ -160,6 +161,15 @@ export async function findChild(
 /** The run and every run below it, the oldest first, at most `LIMITS.runTree`. */
 export async function runTree(tx: ReadTx, principal: Principal, runId: string): Promise<readonly RunRecord[]> {
   return (await tx.all(sql.LIST_TREE, [runId, principal.tenant, LIMITS.runTree])).map(runOf);
+}
+
+/** Whether nobody living carries a run of the tree out, and none of them waits for a person. */
+export async function isReady(tx: ReadTx, tree: readonly RunRecord[]): Promise<boolean> {
+  for (const { runId, principal, place, state } of tree) {
+    if (state.status === 'running' && state.ownerInstanceId !== null) return false;
+    if (await hasPending(tx, principal, { rootFrameId: place.rootFrameId, runId })) return false;
+  }
+  return true;
 }
 
 export function runOf(row: Row): RunRecord {

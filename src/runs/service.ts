@@ -1,33 +1,20 @@
-import { fail, HoldfastError } from '../core/index.ts';
-import { type Principal, SessionPen } from '../sessions/index.ts';
+import { fail } from '../core/index.ts';
+import type { Principal } from '../sessions/index.ts';
 import { beginChild, beginRun, type StartRun } from './begin-run.ts';
+import { CarriedRuns, type RunHandle } from './carried-runs.ts';
 import type { Agent, Driving, RunListener, RunsContext } from './context.ts';
+import type { CarryOnOptions } from './following.ts';
 import { freezeAgent, thawAgent } from './frozen.ts';
-import { drive } from './loop.ts';
 import type { ChildCall, RunRecord } from './model.ts';
 import { releaseOrphans } from './orphans.ts';
-import * as sql from './run-queries.ts';
-import { spanOfRun } from './run-spans.ts';
 import { adoptConfig, listRuns, type RunPage, requireRun, runTree, takeRun } from './run-store.ts';
 import { stopTree } from './stop-run.ts';
-import { WaitingRuns } from './waiting.ts';
-
-/** A run that this process carries out. `ended` settles when it waits, has ended, or failed to be carried out. */
-export interface RunHandle {
-  readonly runId: string;
-  readonly ended: Promise<RunRecord>;
-}
+import { isElsewhere, WaitingRuns } from './waiting.ts';
 
 export interface ResumeOptions {
   /** Freeze the agent as it is defined now, in place of what the run began with. Default false. */
   readonly adopt?: boolean;
 }
-
-/** A holder of the pen that is gone keeps it this long; whoever resumes waits a little longer. Milliseconds. */
-const PEN_LEASE_MS = 10_000;
-const PEN_WAIT_MS = 20_000;
-/** How often a running run looks whether another process asked it to stop. */
-const STOP_LOOK_MS = 500;
 
 /**
  * Runs of the composed system: started, carried out by this process, waiting, resumed by any process, stopped. What a
@@ -35,9 +22,8 @@ const STOP_LOOK_MS = 500;
  */
 export class Runs {
   readonly #context: RunsContext;
-  readonly #pen: SessionPen;
   readonly #agents = new Map<string, Agent>();
-  readonly #running = new Map<string, { readonly stop: AbortController; readonly ended: Promise<RunRecord> }>();
+  readonly #carried: CarriedRuns;
   readonly #taking = new Map<string, Promise<RunHandle>>();
 
   readonly #waiting: WaitingRuns;
@@ -49,8 +35,13 @@ export class Runs {
       store,
       resume: (principal, runId, listener) => this.resume(principal, runId, listener),
       get: (principal, runId) => this.get(principal, runId),
+      knows: (agent) => this.#agents.has(agent),
+      isElsewhere,
     });
-    this.#pen = new SessionPen(context.calls.store, context.calls.sessions);
+    this.#carried = new CarriedRuns(context, {
+      carryOutChild: (parent, asked) => this.#carryOutChild(parent, asked),
+      hasStood: (run) => this.#wakeParent(run),
+    });
   }
 
   /** Makes an agent known to this process under its name; AGENT_EXISTS. Needed before its runs can be resumed here. */
@@ -71,8 +62,8 @@ export class Runs {
    */
   async start(principal: Principal, agentName: string, start: StartRun): Promise<RunHandle> {
     const agent = this.#agent(agentName);
-    const runId = await beginRun(this.#context, principal, agent, start);
-    return this.#carryOn(principal, runId, agent, start.listener ?? {});
+    const begun = await beginRun(this.#context, principal, agent, start, this.#carried.askPen);
+    return this.#carried.carry(principal, begun, agent, start.listener ?? {});
   }
 
   /**
@@ -86,8 +77,8 @@ export class Runs {
     listener: RunListener = {},
     { adopt = false }: ResumeOptions = {},
   ): Promise<RunHandle> {
-    const here = this.#running.get(runId);
-    if (here) return { runId, ended: here.ended };
+    const here = this.running(runId);
+    if (here) return { runId, ended: here };
     // Two of this process that resume at once share one taking: the row would let the same instance take it twice.
     const taking = this.#taking.get(runId) ?? this.#take(principal, runId, listener, adopt);
     this.#taking.set(runId, taking);
@@ -105,18 +96,19 @@ export class Runs {
     const agent = this.#agent(run.agent);
     if (!adopt) thawAgent(run, agent);
     const taken = await store.write('runs.take', async (tx) => {
-      if (!(await takeRun(tx, run, instanceId, clock.nowMs()))) return false;
+      if (!(await takeRun(tx, run, instanceId, clock.nowMs()))) return null;
       const to = { context: freezeAgent(agent, run.context), model: agent.model.id };
       if (adopt) await adoptConfig(tx, run, instanceId, to);
-      return true;
+      return { runId, ticket: await this.#carried.askPen(tx, run.principal, run.place.rootFrameId) };
     });
     if (!taken) throw notTaken(await this.get(principal, runId));
-    return this.#carryOn(run.principal, runId, agent, listener);
+    return this.#carried.carry(run.principal, taken, agent, listener);
   }
 
   /**
    * Waits for the decisions that a run needs, in whatever process they are made, carries it on each time nothing of it
-   * or below it waits any more, and settles when it has ended. Settles never where this process closes before that.
+   * or below it waits any more, and settles when it has ended. The process stays alive meanwhile; where it is closed
+   * before that, this never settles.
    */
   async whenDecided(principal: Principal, runId: string, listener: RunListener = {}): Promise<RunRecord> {
     const run = await this.get(principal, runId);
@@ -125,15 +117,23 @@ export class Runs {
   }
 
   /**
+   * From now until it closes, this process carries on every run of its agents once nothing of it waits any more,
+   * whoever decides and in whatever process; first those that were decided before. Each is carried on as its own
+   * principal. Keeps no process alive. Throws what the store throws; what a single run meets goes to `onError`.
+   */
+  carryOnDecided(options: CarryOnOptions = {}): Promise<void> {
+    return this.#waiting.follow(options);
+  }
+
+  /**
    * Stops a run and every run below it: what waits is cancelled, nothing more is started; what had started is unknown
    * until it is known. A run of another living process is asked to stop and does so at its next step.
    */
   async stop(principal: Principal, runId: string): Promise<RunRecord> {
     await this.get(principal, runId);
-    for (const asked of await stopTree(this.#context, principal, runId)) this.#running.get(asked)?.stop.abort();
-    const here = this.#running.get(runId);
-    here?.stop.abort();
-    return here ? here.ended : this.get(principal, runId);
+    for (const asked of await stopTree(this.#context, principal, runId)) this.#carried.stop(asked);
+    this.#carried.stop(runId);
+    return this.running(runId) ?? this.get(principal, runId);
   }
 
   get(principal: Principal, runId: string): Promise<RunRecord> {
@@ -152,7 +152,7 @@ export class Runs {
 
   /** The run's end as this process sees it, while it carries it out; undefined otherwise. */
   running(runId: string): Promise<RunRecord> | undefined {
-    return this.#running.get(runId)?.ended;
+    return this.#carried.ended(runId);
   }
 
   /**
@@ -166,8 +166,7 @@ export class Runs {
   /** Asks every run of this process to stop and waits for them. */
   async close(): Promise<void> {
     this.#waiting.close();
-    for (const { stop } of this.#running.values()) stop.abort();
-    await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended));
+    await this.#carried.close();
   }
 
   #agent(name: string): Agent {
@@ -176,47 +175,10 @@ export class Runs {
     return agent;
   }
 
-  #carryOn(principal: Principal, runId: string, agent: Agent, listener: RunListener): RunHandle {
-    const stop = new AbortController();
-    const ended = this.#drive(principal, runId, agent, listener, stop);
-    this.#running.set(runId, { stop, ended });
-    const forget = (): void => void this.#running.delete(runId);
-    ended.then(forget, forget);
-    return { runId, ended };
-  }
-
-  async #drive(
-    principal: Principal,
-    runId: string,
-    defined: Agent,
-    listener: RunListener,
-    stop: AbortController,
-  ): Promise<RunRecord> {
-    const run = await this.get(principal, runId);
-    const { agent, changed } = thawAgent(run, defined);
-    if (changed.length > 0) listener.onChanged?.(changed);
-    return spanOfRun(this.#context, run, agent, () => this.#driveThawed(run, agent, listener, stop));
-  }
-
-  async #driveThawed(run: RunRecord, agent: Agent, listener: RunListener, stop: AbortController): Promise<RunRecord> {
-    const { principal, runId } = run;
-    const watch = this.#watchForStop(runId, stop);
-    const carryOutChild = (parent: Driving, asked: ChildCall) => this.#carryOutChild(parent, asked);
-    const driving: Driving = { run, agent, listener, signal: stop.signal, carryOutChild };
-    const pen = { owner: this.#context.instanceId, reason: 'run', leaseMs: PEN_LEASE_MS, waitMs: PEN_WAIT_MS };
-    try {
-      await this.#pen.hold(principal, run.place.rootFrameId, pen, () => drive(this.#context, driving));
-    } finally {
-      clearInterval(watch);
-    }
-    const stands = await this.get(principal, runId);
-    if (hasEnded(stands)) await this.#wakeParent(stands);
-    return stands;
-  }
-
   /** A child that was carried on by itself has ended: its parent, which waits for it, goes on where it can here. */
-  async #wakeParent({ principal, parent }: RunRecord): Promise<void> {
-    if (!parent) return;
+  async #wakeParent(run: RunRecord): Promise<void> {
+    const { principal, parent } = run;
+    if (!parent || !hasEnded(run)) return;
     const above = await this.get(principal, parent.runId);
     if (above.state.status === 'waiting_confirmation' && this.#agents.has(above.agent)) await this.#takeUp(above, {});
   }
@@ -225,13 +187,13 @@ export class Runs {
   async #carryOutChild(parent: Driving, asked: ChildCall): Promise<RunRecord> {
     const { principal } = parent.run;
     const agent = this.#agent(asked.agent);
-    const { child, begun } = await beginChild(this.#context, parent, agent, asked);
+    const { child, begun } = await beginChild(this.#context, parent, agent, asked, this.#carried.askPen);
     const { runId } = child;
-    if (!begun && !mayGoOn(child)) return child;
+    if (begun === null && !mayGoOn(child)) return child;
     const listener = parent.listener.onChild?.({ runId, agent: agent.name }) ?? {};
-    const handle = begun ? this.#carryOn(principal, runId, agent, listener) : await this.#takeUp(child, listener);
+    const handle = begun ? this.#carried.carry(principal, begun, agent, listener) : await this.#takeUp(child, listener);
     if (!handle) return this.get(principal, runId);
-    const stop = (): void => this.#running.get(runId)?.stop.abort();
+    const stop = (): void => this.#carried.stop(runId);
     parent.signal.addEventListener('abort', stop, { once: true });
     if (parent.signal.aborted) stop();
     try {
@@ -246,20 +208,9 @@ export class Runs {
     try {
       return await this.resume(principal, runId, listener);
     } catch (error) {
-      if (error instanceof HoldfastError && (error.code === 'RUN_BUSY' || error.code === 'RUN_ENDED')) return null;
+      if (isElsewhere(error)) return null;
       throw error;
     }
-  }
-
-  #watchForStop(runId: string, stop: AbortController): NodeJS.Timeout {
-    const look = async (): Promise<void> => {
-      const asked = await this.#context.calls.store.read('runs.stop-asked', (tx) => tx.get(sql.IS_STOP_ASKED, [runId]));
-      if (asked) stop.abort();
-    };
-    // A look that fails is repeated; the run itself meets the store's trouble at its next write.
-    const watch = setInterval(() => void look().catch(() => undefined), STOP_LOOK_MS);
-    watch.unref();
-    return watch;
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail } from '../core/index.ts';
-import type { Store } from '../store/index.ts';
+import type { Store, Tx } from '../store/index.ts';
 import type { SessionContext } from './ledger.ts';
 import type { Principal, SessionTicket } from './model.ts';
 import { holdTicket, queueTicket, releaseTicket } from './tickets.ts';
@@ -13,6 +13,8 @@ export interface PenOptions {
   /** How long to wait for it. Default 60 seconds. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal;
+  /** The place in the queue that `ask` took; without it one is taken. */
+  readonly asked?: SessionTicket;
 }
 
 const LEASE_MS = 30_000;
@@ -32,6 +34,16 @@ export class SessionPen {
   }
 
   /**
+   * Queues for the pen in the caller's transaction, and takes it there where it is free: a ticket to be given to `hold`,
+   * which also gives it back. Refuses as `hold`.
+   */
+  async ask(tx: Tx, principal: Principal, rootFrameId: string, options: PenOptions): Promise<SessionTicket> {
+    const { owner, reason, leaseMs = LEASE_MS } = options;
+    const queued = await queueTicket(tx, this.#context, principal, { rootFrameId, owner, reason, leaseMs });
+    return holdTicket(tx, this.#context, queued.ticketId, leaseMs);
+  }
+
+  /**
    * Waits for the session's pen, runs `body` with the held ticket, renews its lease meanwhile and gives it back in the
    * end, whatever happened. Refuses with SESSION_NOT_FOUND, TICKET_TIMEOUT, or the signal's reason; in each case the
    * place in the queue is given back. A `body` that outlives its lease is told by TICKET_LOST at its next write.
@@ -43,12 +55,12 @@ export class SessionPen {
     body: (ticket: SessionTicket) => Promise<T>,
   ): Promise<T> {
     const leaseMs = options.leaseMs ?? LEASE_MS;
-    const { owner, reason } = options;
-    const queued = await this.#store.write('sessions.queue', (tx) =>
-      queueTicket(tx, this.#context, principal, { rootFrameId, owner, reason, leaseMs }),
-    );
+    const queued =
+      options.asked ??
+      (await this.#store.write('sessions.queue', (tx) => this.ask(tx, principal, rootFrameId, options)));
     try {
-      const held = await this.#wait(queued, leaseMs, options);
+      options.signal?.throwIfAborted();
+      const held = queued.state === 'held' ? queued : await this.#wait(queued, leaseMs, options);
       return await this.#renewing(held, leaseMs, body);
     } finally {
       await this.#store.write('sessions.release', (tx) => releaseTicket(tx, queued.ticketId));

@@ -46,6 +46,7 @@ const APPEND = 'INSERT INTO feed (tenant_id, kind, reference) VALUES (?, ?, ?)';
 const COLUMNS = 'seq, tenant_id AS tenantId, kind, reference';
 const HEAD = 'SELECT max(seq) AS head FROM feed';
 const PAGE = `SELECT ${COLUMNS} FROM feed WHERE tenant_id = ? AND seq > ? ORDER BY seq LIMIT ?`;
+const PAGE_OF_ALL = `SELECT ${COLUMNS} FROM feed WHERE seq > ? ORDER BY seq LIMIT ${LIMITS.feedPageEntries}`;
 
 /** Appends an entry in the open transaction and gives its number: in order, and only known to others once committed. */
 export async function appendFeed(tx: Tx, entry: Omit<FeedEntry, 'seq'>): Promise<number> {
@@ -79,4 +80,9 @@ export async function readFeed(
   const rows = await tx.all(PAGE, [tenantId, after, limit]);
   const entries = rows.map((row) => ({ ...row }) as unknown as FeedEntry);
   return { entries, next: entries.at(-1)?.seq ?? after };
+}
+
+/** A page of the whole feed, of every tenant, after the number `after`: for the house itself, never for a principal. */
+export async function readWholeFeed(tx: ReadTx, after: number): Promise<readonly FeedEntry[]> {
+  return (await tx.all(PAGE_OF_ALL, [after])).map((row) => ({ ...row }) as unknown as FeedEntry);
 }

@@ -3,7 +3,7 @@ import { instancesSchema } from './instances.ts';
 import type { ContextSchema } from './migration.ts';
 import { storeRootsSchema } from './roots.ts';
 
-export { appendFeed, type FeedEntry, feedHead, type FeedPage, feedSchema, readFeed } from './feed.ts';
+export { appendFeed, type FeedEntry, feedHead, type FeedPage, feedSchema, readFeed, readWholeFeed } from './feed.ts';
 export { type Heartbeat, type HeartbeatOptions, startHeartbeat } from './heartbeat.ts';
 export {
   beatInstance,

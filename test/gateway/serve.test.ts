@@ -91,6 +91,27 @@ check('a run that one process began is approved over HTTP in another, which carr
   assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
 });
 
+check('a run that waits in serve goes on when the command approves it in another process', async (t) => {
+  const { folder, json } = await configuredFolder(t, LETTER_AGENT);
+  const before = await json('run', 'Write to Ada.');
+  const [early] = before.document['pending'] as string[];
+  const { document: shown } = await json('approvals', 'show', early ?? '');
+  await json('approvals', 'approve', early ?? '', '--digest', String(shown['digest']));
+  const { url, token } = await served(t, folder);
+  const owner = new HoldfastClient({ url, token: token ?? '' });
+  // Decided while nobody was there to carry it on: serve does so when it opens.
+  const first = await untilEnded(owner, String(before.document['run_id']));
+  assert.equal(first.status, 'completed');
+  const { token: text } = await owner.createToken({ subject: 'writer', roles: ['agent'] });
+  const writer = new HoldfastClient({ url, token: text ?? '' });
+  const { run_id: runId } = await writer.startRun({ agent: 'agent', task: 'Write to Ada.' });
+  const { decision_id: requestId, digest } = await untilPending(owner);
+  const approved = await json('approvals', 'approve', requestId, '--digest', digest);
+  assert.equal(approved.exit, 0);
+  assert.equal((await untilEnded(owner, runId)).status, 'completed');
+  assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\nAda\n');
+});
+
 /** The `curl` commands of a document, each on one line. */
 function curlCommands(document: string): string[] {
   const text = readFileSync(join(ROOT, document), 'utf8').replace(/\\\n\s*/g, '');

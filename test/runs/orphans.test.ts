@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { LIST_ORPHANS } from '../../src/runs/run-queries.ts';
 import { assert, check } from '../support/index.ts';
-import { openDesk } from '../calls/desk.ts';
+import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
 
 check('what dead processes left is found by the index of unfinished runs, whatever else is stored', async (t) => {
   const { dataDir } = await openDesk(t);
@@ -12,4 +12,41 @@ check('what dead processes left is found by the index of unfinished runs, whatev
   const steps = plan.map((row) => String(row['detail']));
   assert.ok(steps.some((step) => step.startsWith('SEARCH traces USING INDEX traces_unfinished')));
   assert.ok(!steps.some((step) => step.startsWith('SCAN')));
+});
+
+/** Makes all these runs look as if a process had died in them. */
+function orphan(dataDir: string, runIds: readonly string[]): void {
+  const db = new DatabaseSync(join(dataDir, 'holdfast.db'));
+  const left = db.prepare(`UPDATE traces SET status = 'running', owner_instance_id = 'a dead one', finished_at = NULL
+    WHERE trace_id = ?`);
+  for (const runId of runIds) left.run(runId);
+  db.close();
+}
+
+check('reconciling reads no row of a finished run, and the runs of a page share commits', async (t) => {
+  const { holdfast, counts, dataDir } = await openDesk(t);
+  const agent = holdfast.agent({ model: callsThenDone([{}]), tools: [noteTool({ needsApproval: true })] });
+  const other = holdfast.agent({ name: 'other', model: () => 'done' });
+  for (let i = 0; i < 5; i += 1) assert.equal((await other.run('go')).status, 'completed');
+  const runs = await Promise.all(Array.from({ length: 40 }, () => agent.run('go')));
+  orphan(
+    dataDir,
+    runs.map(({ id }) => id),
+  );
+  counts.reset();
+  assert.equal((await holdfast.runtime.runs.reconcile()).length, 40);
+  assert.ok(counts.count('committed') <= 8, `${counts.count('committed')} commits for 40 runs`);
+  assert.deepEqual(counts.statementsOf('runs.orphans'), [LIST_ORPHANS]);
+  const texts = new Set(counts.events.flatMap((event) => (event.kind === 'statement' ? [event.text] : [])));
+  const db = new DatabaseSync(join(dataDir, 'holdfast.db'), { readOnly: true });
+  for (const text of texts) {
+    const unbound = text
+      .split('?')
+      .slice(1)
+      .map(() => null);
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...unbound);
+    for (const { detail } of plan) assert.doesNotMatch(String(detail), /SCAN (traces|action_groups|action_events)/);
+  }
+  db.close();
+  for (const run of runs) assert.equal((await run.refresh()).status, 'waiting_confirmation');
 });

@@ -76,12 +76,12 @@ check('however many runs wait, the feed is looked at once a tick, and not at all
   await sleep(60);
   counts.reset();
   await sleep(200);
-  assert.ok(counts.statementsOf('runs.feed-head').length <= 12, 'one look for all of them');
+  assert.ok(counts.statementsOf('runs.news').length <= 12, 'one look for all of them');
   assert.equal(counts.statementsOf('runs.waiting').length, 0);
   for (const run of runs) await run.stop();
   await Promise.all(all);
   await sleep(50);
   counts.reset();
   await sleep(100);
-  assert.equal(counts.statementsOf('runs.feed-head').length, 0);
+  assert.equal(counts.statementsOf('runs.news').length, 0);
 });

@@ -1,0 +1,159 @@
+import { type Principal, SessionPen } from '../sessions/index.ts';
+import { appendFeed } from '../store/index.ts';
+import type { AskPen, TakenRun } from './begin-run.ts';
+import type { Agent, CarryOutChild, Driving, RunListener, RunsContext } from './context.ts';
+import { thawAgent } from './frozen.ts';
+import { drive } from './loop.ts';
+import type { RunRecord } from './model.ts';
+import * as sql from './run-queries.ts';
+import { spanOfRun } from './run-spans.ts';
+import { moveRun, requireRun } from './run-store.ts';
+
+/** A run that this process carries out. `ended` settles when it waits, has ended, or failed to be carried out. */
+export interface RunHandle {
+  readonly runId: string;
+  readonly ended: Promise<RunRecord>;
+}
+
+/** A holder of the pen that is gone keeps it this long; whoever resumes waits a little longer. Milliseconds. */
+const PEN_LEASE_MS = 10_000;
+const PEN_WAIT_MS = 20_000;
+/** How often a running run looks whether another process asked it to stop. */
+const STOP_LOOK_MS = 500;
+
+interface Carried {
+  readonly stop: AbortController;
+  readonly ended: Promise<RunRecord>;
+}
+
+/** What the runs that are carried out need of whoever begins them. */
+interface CarriedHost {
+  readonly carryOutChild: CarryOutChild;
+  /** Told of each run when it has come to a stand, before its end is told to others. */
+  readonly hasStood: (run: RunRecord) => Promise<void>;
+}
+
+/** The runs that this process carries out now, each under its session's pen. */
+export class CarriedRuns {
+  readonly #context: RunsContext;
+  readonly #host: CarriedHost;
+  readonly #pen: SessionPen;
+  readonly #runs = new Map<string, Carried>();
+
+  constructor(context: RunsContext, host: CarriedHost) {
+    this.#context = context;
+    this.#host = host;
+    this.#pen = new SessionPen(context.calls.store, context.calls.sessions);
+  }
+
+  /** Asks for the pen of a run's session, in the commit that gives this process the run. */
+  readonly askPen: AskPen = (tx, principal, rootFrameId) =>
+    this.#pen.ask(tx, principal, rootFrameId, this.#penOptions());
+
+  /** The run's end, while it is carried out here. */
+  ended(runId: string): Promise<RunRecord> | undefined {
+    return this.#runs.get(runId)?.ended;
+  }
+
+  /** Asks a run of this process to stop. */
+  stop(runId: string): void {
+    this.#runs.get(runId)?.stop.abort();
+  }
+
+  carry(principal: Principal, taken: TakenRun, agent: Agent, listener: RunListener): RunHandle {
+    const { runId } = taken;
+    const stop = new AbortController();
+    const ended = this.#carry(principal, taken, agent, listener, stop);
+    this.#runs.set(runId, { stop, ended });
+    const forget = (): void => void this.#runs.delete(runId);
+    ended.then(forget, forget);
+    return { runId, ended };
+  }
+
+  /** Asks every run to stop, and waits for them. */
+  async close(): Promise<void> {
+    for (const { stop } of this.#runs.values()) stop.abort();
+    await Promise.allSettled([...this.#runs.values()].map(({ ended }) => ended));
+  }
+
+  #penOptions() {
+    return { owner: this.#context.instanceId, reason: 'run', leaseMs: PEN_LEASE_MS, waitMs: PEN_WAIT_MS };
+  }
+
+  async #carry(
+    principal: Principal,
+    { runId, ticket }: TakenRun,
+    agent: Agent,
+    listener: RunListener,
+    stop: AbortController,
+  ): Promise<RunRecord> {
+    const watch = this.#watchForStop(runId, stop);
+    const pen = { ...this.#penOptions(), signal: stop.signal, asked: ticket };
+    try {
+      await this.#pen.hold(principal, ticket.rootFrameId, pen, async () => {
+        const driving = await this.#driving(principal, runId, agent, listener, stop.signal);
+        return spanOfRun(this.#context, driving.run, driving.agent, async () => {
+          await drive(this.#context, driving);
+          return this.#get(principal, runId);
+        });
+      });
+    } catch (error) {
+      await this.#letGo(principal, runId, error, stop.signal);
+    } finally {
+      clearInterval(watch);
+    }
+    const stands = await this.#get(principal, runId);
+    await this.#host.hasStood(stands);
+    return stands;
+  }
+
+  async #driving(
+    principal: Principal,
+    runId: string,
+    defined: Agent,
+    listener: RunListener,
+    signal: AbortSignal,
+  ): Promise<Driving> {
+    const run = await this.#get(principal, runId);
+    const { agent, changed } = thawAgent(run, defined);
+    if (changed.length > 0) listener.onChanged?.(changed);
+    return { run, agent, listener, signal, carryOutChild: this.#host.carryOutChild };
+  }
+
+  /**
+   * The run was not carried on to a stand. One that was stopped while it waited for the pen is stopped: nothing of it
+   * had begun. Any other belongs to nobody from now, so that whoever resumes it, wherever, may have it.
+   */
+  async #letGo(principal: Principal, runId: string, error: unknown, signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context.calls;
+    const { instanceId } = this.#context;
+    if (signal.aborted && error === signal.reason) {
+      const finishedAt = clock.nowMs();
+      const stopped = { status: 'stopped', finishedAt } as const;
+      return store.write('runs.stand', (tx) => moveRun(tx, { runId, principal }, instanceId, stopped, finishedAt));
+    }
+    const release = store.write('runs.let-go', async (tx) => {
+      const { changes } = await tx.run(sql.LET_GO, [clock.nowMs(), runId, instanceId]);
+      if (changes === 1)
+        await appendFeed(tx, { tenantId: principal.tenant, kind: 'run.interrupted', reference: runId });
+    });
+    // Where even this cannot be written, the row is let go of when this process has ended.
+    await release.catch(() => undefined);
+    throw error;
+  }
+
+  #get(principal: Principal, runId: string): Promise<RunRecord> {
+    return this.#context.calls.store.read('runs.get', (tx) => requireRun(tx, principal, runId));
+  }
+
+  #watchForStop(runId: string, stop: AbortController): NodeJS.Timeout {
+    const look = async (): Promise<void> => {
+      const asked = await this.#context.calls.store.read('runs.stop-asked', (tx) => tx.get(sql.IS_STOP_ASKED, [runId]));
+      if (asked) stop.abort();
+    };
+    // A look that fails is repeated; the run itself meets the store's trouble at its next write.
+    const watch = setInterval(() => void look().catch(() => undefined), STOP_LOOK_MS);
+    watch.unref();
+    return watch;
+  }
+}
