@@ -26,6 +26,7 @@ export { type CallView, runDocument, type RunSummary, type RunView, viewOfRun } 
 export { deliverAgain, operationDocument } from './operation-view.ts';
 export { requestView } from './request-view.ts';
 export type { Histories } from './session-history.ts';
+export { exportSession, removeSession, restartFresh } from './session-transfer.ts';
 export { previewDocument, REVERT_TOOL, revertTask, SESSION_KEEPER } from './session-keeper.ts';
 export { APPROVER_ROLE, type Runtime } from './runtime.ts';
 export { HOLDFAST_SCHEMAS } from './schemas.ts';

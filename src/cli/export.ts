@@ -13,11 +13,8 @@ export function define(command: Command, context: CommandContext): void {
     .action((session: string, options: RunOptions & { to?: string }) =>
       context.run(() =>
         withoutAgents(context, options, async ({ runtime }) => {
-          const { packages, principal, histories } = runtime;
-          const work = () => packages.export(principal, session);
-          const locked = (await packages.quarantineOf(principal, session)) !== null;
-          const pen = { owner: principal.subject, reason: 'session package export' };
-          const made = await (locked ? work() : histories.pen.hold(principal, session, pen, work));
+          const { exportSession } = await import('../app/index.ts');
+          const made = await exportSession(runtime, runtime.principal, session);
           try {
             const file = resolve(options.to ?? made.filename);
             writeOut(file, made);

@@ -230,13 +230,9 @@ export function recover(context: CommandContext, id: string, options: RunOptions
 export function remove(context: CommandContext, id: string, options: RunOptions & { yes?: boolean }) {
   return withoutAgents(context, options, async ({ runtime }) => {
     if (!options.yes) throw fail('USAGE', 'Deleting a session cannot be undone: say so with --yes.');
-    const { deleteSession } = await import('../sessions/index.ts');
-    const { store, principal, calls, histories } = runtime;
-    const pen = { owner: principal.subject, reason: 'delete' };
-    const kept = await histories.pen.hold(principal, id, pen, () =>
-      store.write('cli.delete', (tx) => deleteSession(tx, calls.sessions, principal, id)),
-    );
-    await histories.workspaces.collect(COLLECT_GRACE_MS);
+    const { removeSession } = await import('../app/index.ts');
+    const kept = await removeSession(runtime, runtime.principal, id);
+    await runtime.histories.workspaces.collect(COLLECT_GRACE_MS);
     context.output.result({
       document: { session_id: id, deleted: true, kept },
       lines: () => ['The session is deleted.', ...kept.map((one) => `  kept for the audit: ${one.count} ${one.what}`)],

@@ -1,7 +1,7 @@
 import { systemIds } from '../core/index.ts';
 import type * as wire from '../gateway/index.ts';
 import { events, type EventsAsked, type GatewayEvent } from './events.ts';
-import { type ClientOptions, type PackageBytes, send } from './request.ts';
+import { type ClientOptions, type PackageBytes, send, sendFor } from './request.ts';
 
 /** A page of a list: `after` is the `next` of the page before. */
 export interface PageAsked {
@@ -13,6 +13,16 @@ export interface PageAsked {
 export interface Creating {
   /** Default: a fresh one, so that each call creates. Give your own to send it again after a lost answer. */
   readonly key?: string;
+}
+
+/** A package that is being fetched. */
+export interface PackageDownload {
+  readonly sizeBytes: number;
+  /** SHA-256 of the bytes, to be compared with what came. */
+  readonly sha256: string;
+  /** The package's identity. */
+  readonly manifestSha256: string;
+  readonly body: ReadableStream<Uint8Array>;
 }
 
 const at = (...parts: readonly string[]): string => `/api/v1/${parts.map(encodeURIComponent).join('/')}`;
@@ -132,6 +142,58 @@ export class HoldfastClient {
   /** Checks a package without admitting anything of it: a failed check is a report. */
   verifyPackage(bytes: PackageBytes): Promise<wire.VerifyReportBody> {
     return send(this.#options, { method: 'POST', path: at('sessions', 'verify'), bytes });
+  }
+
+  /** Imports a package as a new session, locked until `recoverSession` confirms it. Without a key, each call imports. */
+  importSession(bytes: PackageBytes, { key }: Creating = {}): Promise<wire.ImportedSessionBody> {
+    const path = at('sessions', 'import');
+    return send(this.#options, { method: 'POST', path, bytes, ...(key === undefined ? {} : { key }) });
+  }
+
+  /** The whole session as a package, to be read as it comes; its digests are known before the first byte. */
+  async exportSession(rootFrameId: string): Promise<PackageDownload> {
+    const path = at('frames', rootFrameId, 'session', 'export');
+    const response = await sendFor(this.#options, { method: 'GET', path });
+    const header = (name: string): string => response.headers.get(name) ?? '';
+    return {
+      sizeBytes: Number(header('content-length')),
+      sha256: header('x-content-sha256'),
+      manifestSha256: header('x-manifest-sha256'),
+      body: response.body ?? new Blob([]).stream(),
+    };
+  }
+
+  /** What runs for a session, and whether it is view-only. */
+  showKernel(rootFrameId: string): Promise<wire.KernelStatusBody> {
+    return this.#get(at('frames', rootFrameId, 'kernel'));
+  }
+
+  /** Runs code in the session's kernel, where there is one. */
+  executeInKernel(rootFrameId: string, execution: wire.ExecutionBody): Promise<wire.KernelStatusBody> {
+    return this.#post(at('frames', rootFrameId, 'kernel', 'execute'), execution);
+  }
+
+  /** Says something in a session: begins a run with it. */
+  sendMessage(rootFrameId: string, message: wire.NewMessageBody, creating: Creating = {}): Promise<wire.BegunRunBody> {
+    return this.#create(at('frames', rootFrameId, 'message'), message, creating);
+  }
+
+  createCheckpoint(
+    rootFrameId: string,
+    checkpoint: wire.NewCheckpointBody,
+    creating: Creating = {},
+  ): Promise<wire.CheckpointBody> {
+    return this.#create(at('frames', rootFrameId, 'branches', 'checkpoints'), checkpoint, creating);
+  }
+
+  /** Trusts an imported session: `{ action: 'restart_fresh', confirmed: true }` is the only way out of its quarantine. */
+  recoverSession(rootFrameId: string, recovery: wire.RecoveryBody): Promise<wire.RecoveredBody> {
+    return this.#post(at('frames', rootFrameId, 'recovery'), recovery);
+  }
+
+  /** Removes a session whole. */
+  removeSession(rootFrameId: string): Promise<wire.RemovedBody> {
+    return send(this.#options, { method: 'DELETE', path: at('frames', rootFrameId) });
   }
 
   listTokens(page: PageAsked = {}): Promise<wire.TokenPageBody> {

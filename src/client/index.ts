@@ -1,3 +1,3 @@
-export { type Creating, HoldfastClient, type PageAsked } from './client.ts';
+export { type Creating, HoldfastClient, type PackageDownload, type PageAsked } from './client.ts';
 export type { EventsAsked, GatewayEvent } from './events.ts';
 export { type ClientOptions, GatewayRefusal, type PackageBytes } from './request.ts';

@@ -1,12 +1,14 @@
 import { Hono } from 'hono';
 import { fail, type HoldfastError, type JsonValue, LIMITS, systemClock } from '../core/index.ts';
+import type { Principal } from '../sessions/index.ts';
 import { requireRole } from './authenticate.ts';
 import type { GatewayContext } from './context.ts';
 import { asKnown, errorResponse, SECURITY_HEADERS } from './envelope.ts';
 import { admit, type Bindings, type Exchange, jsonOf, newExchange } from './exchange.ts';
-import { answerKeyed, keyedRequest } from './keyed-request.ts';
+import { answerKeyed, keyedRequest, keyedResponse } from './keyed-request.ts';
 import { readJsonBody, readQuery } from './read-body.ts';
 import type { RawAsked, Route } from './route.ts';
+import { readAs } from './validation.ts';
 import { addOpenRoutes } from './open-routes.ts';
 import { spanOfRequest } from './request-span.ts';
 import { ROUTES } from './routes/index.ts';
@@ -49,12 +51,25 @@ async function answer(gateway: GatewayContext, route: Route, arrived: Arrived): 
   const token = await admit(gateway, request, exchange);
   requireRole(route, token);
   const url = new URL(request.url);
-  const body = route.body === null ? null : await readJsonBody(request);
   const principal = { tenant: token.tenantId, subject: token.subjectId, roles: token.roles };
+  await requireFree(gateway, route, principal, params);
+  const body = route.body === null ? null : await readJsonBody(request);
   const raw = { principal, token, params, query: readQuery(url), body, request };
-  return route.creates
+  return route.creates && route.takes === undefined
     ? answerCreating(gateway, route, raw, body)
     : jsonOf(await route.run(gateway, { ...raw, keep: neverKept }), route.status);
+}
+
+/** SESSION_QUARANTINED for a route that acts in a locked session: whatever else is wrong with the request. */
+async function requireFree(
+  { runtime }: GatewayContext,
+  { actsIn, params: shape }: Route,
+  principal: Principal,
+  params: Readonly<Record<string, string>>,
+): Promise<void> {
+  if (actsIn === undefined) return;
+  readAs(shape, params, 'path');
+  await runtime.packages.requireTrusted(principal, params[actsIn] ?? '');
 }
 
 async function neverKept(): Promise<void> {}
@@ -66,10 +81,7 @@ async function answerCreating(
   body: JsonValue,
 ): Promise<Response> {
   const keyed = keyedRequest(route, raw.token, raw.request, { params: raw.params, body });
-  const reply = await answerKeyed(gateway, keyed, route.status, (keep) => route.run(gateway, { ...raw, keep }));
-  if (reply instanceof Response) return reply;
-  const headers = { 'content-type': 'application/json', 'idempotency-replayed': String(reply.replayed) };
-  return new Response(reply.text, { status: reply.status, headers });
+  return keyedResponse(await answerKeyed(gateway, keyed, route.status, (keep) => route.run(gateway, { ...raw, keep })));
 }
 
 const PATTERNS = ROUTES.map(({ method, path }) => ({

@@ -11,7 +11,7 @@ const KEY = /^[!-~]{1,200}$/;
 
 /** A request that creates, under its key; IDEMPOTENCY_KEY_REQUIRED, or REQUEST_INVALID for one that is no key. */
 export function keyedRequest(
-  route: Route,
+  { id }: Pick<Route, 'id'>,
   token: Token,
   request: Request,
   asked: { readonly params: unknown; readonly body: JsonValue },
@@ -28,12 +28,42 @@ export function keyedRequest(
   return {
     principal: { tenantId: token.tenantId, subjectId: token.subjectId },
     key,
-    requestSha256: digestJson({ route: route.id, params: asked.params as JsonObject, body: asked.body }),
+    requestSha256: digestJson({ route: id, params: asked.params as JsonObject, body: asked.body }),
   };
 }
 
 export interface KeyedReply extends KeptReply {
   readonly replayed: boolean;
+}
+
+export type Keep = (tx: Tx, reply: JsonObject, kept?: JsonObject) => Promise<void>;
+
+/** The response of a request that had a key: it says whether it was answered before. */
+export function keyedResponse(reply: KeyedReply | Response): Response {
+  if (reply instanceof Response) return reply;
+  const headers = { 'content-type': 'application/json', 'idempotency-replayed': String(reply.replayed) };
+  return new Response(reply.text, { status: reply.status, headers });
+}
+
+export interface UploadAsked {
+  /** Of the route. */
+  readonly id: string;
+  readonly status: number;
+  readonly token: Token;
+  readonly request: Request;
+  /** Of the bytes that were sent. */
+  readonly sha256: string;
+}
+
+/** Answers an upload that creates. A key is welcome and not needed: without one, each upload creates. */
+export async function answerUpload(
+  gateway: GatewayContext,
+  { id, status, token, request, sha256 }: UploadAsked,
+  run: (keep: Keep) => Promise<JsonObject>,
+): Promise<JsonObject | Response> {
+  if (!request.headers.has('idempotency-key')) return run(async () => undefined);
+  const keyed = keyedRequest({ id }, token, request, { params: {}, body: { sha256 } });
+  return keyedResponse(await answerKeyed(gateway, keyed, status, run));
 }
 
 /**
@@ -44,7 +74,7 @@ export async function answerKeyed(
   { runtime }: GatewayContext,
   keyed: KeyedRequest,
   status: number,
-  run: (keep: (tx: Tx, reply: JsonObject, kept?: JsonObject) => Promise<void>) => Promise<JsonObject | Response>,
+  run: (keep: Keep) => Promise<JsonObject | Response>,
 ): Promise<KeyedReply | Response> {
   const { store, calls } = runtime;
   const find = () => store.read('gateway.kept-reply', (tx) => findReply(tx, keyed));

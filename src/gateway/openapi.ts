@@ -61,7 +61,7 @@ function parametersOf(route: Route): JsonValue[] {
   const key = {
     name: 'Idempotency-Key',
     in: 'header',
-    required: true,
+    required: route.takes === undefined,
     schema: { type: 'string', pattern: '^[!-~]{1,200}$' },
   };
   const last = { name: 'Last-Event-ID', in: 'header', required: false, schema: { type: 'string' } };

@@ -35,6 +35,8 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   /** A token needs one of these. */
   readonly roles: readonly Role[];
   readonly params: P;
+  /** The parameter that names the session in which the route acts: refused while that is quarantined, before all else. */
+  readonly actsIn?: string;
   readonly query: Q;
   /** Null: the route takes no body, or `takes` says which. */
   readonly body: B | null;

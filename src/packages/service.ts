@@ -1,9 +1,9 @@
 import { type ByteSource, bytesSource } from '../archive/index.ts';
 import { fail, LIMITS } from '../core/index.ts';
-import { type Principal, quarantinedImports, requireSession } from '../sessions/index.ts';
+import { type KeptRecords, type Principal, quarantinedImports, requireSession } from '../sessions/index.ts';
 import { type ExportedPackage, exportPackage, type MakeExportStages } from './export/export.ts';
 import { eraseImport } from './import/erase.ts';
-import { importPackage, type MakeStages } from './import/import.ts';
+import { importPackage, type ImportOptions, type MakeStages } from './import/import.ts';
 import type { ImportResult, PackageContext } from './model.ts';
 import { receivePackage, type ReceivedPackage, requireReceivable } from './receive.ts';
 import {
@@ -26,7 +26,7 @@ export interface PackageSeams {
 export class SessionPackages {
   readonly #context: PackageContext;
   readonly #seams: PackageSeams;
-  readonly #receiving = new Map<string, number>();
+  readonly #transfers = new Map<string, number>();
   #importing = false;
 
   constructor(context: PackageContext, seams: PackageSeams = {}) {
@@ -41,8 +41,8 @@ export class SessionPackages {
 
   /**
    * Takes a package that comes over a wire into the staging folder and gives it to `work`; the file is gone before this
-   * settles. ARCHIVE_TOO_LARGE, for the announced length before a byte is taken; TOO_MANY_REQUESTS beyond
-   * `packageUploads` of one tenant at a time.
+   * settles. ARCHIVE_TOO_LARGE, for the announced length before a byte is taken; TOO_MANY_REQUESTS as
+   * `takePlace` says.
    */
   async receive<T>(
     principal: Principal,
@@ -50,11 +50,7 @@ export class SessionPackages {
     work: (received: ReceivedPackage) => Promise<T>,
   ): Promise<T> {
     requireReceivable(incoming.announcedBytes);
-    const { tenant } = principal;
-    const open = this.#receiving.get(tenant) ?? 0;
-    if (open >= LIMITS.packageUploads)
-      throw fail('TOO_MANY_REQUESTS', 'Too many packages are being sent at once.', { details: { retry_after: 1 } });
-    this.#receiving.set(tenant, open + 1);
+    const free = this.takePlace(principal);
     try {
       const received = await receivePackage(this.#context, incoming.chunks);
       try {
@@ -63,19 +59,37 @@ export class SessionPackages {
         await received.close();
       }
     } finally {
-      const left = (this.#receiving.get(tenant) ?? 1) - 1;
-      if (left === 0) this.#receiving.delete(tenant);
-      else this.#receiving.set(tenant, left);
+      free();
     }
   }
 
-  /** See `importPackage`. One at a time: IMPORT_BUSY. The source is the caller's to close. */
-  async import(principal: Principal, source: ByteSource | Uint8Array): Promise<ImportResult> {
+  /**
+   * A place for one package that goes over a wire and lies on the disk meanwhile; what is given back frees it.
+   * TOO_MANY_REQUESTS beyond `packageTransfers` of one tenant at a time.
+   */
+  takePlace({ tenant }: Principal): () => void {
+    const taken = this.#transfers.get(tenant) ?? 0;
+    if (taken >= LIMITS.packageTransfers)
+      throw fail('TOO_MANY_REQUESTS', 'Too many packages are on their way at once.', { details: { retry_after: 1 } });
+    this.#transfers.set(tenant, taken + 1);
+    return () => {
+      const left = (this.#transfers.get(tenant) ?? 1) - 1;
+      if (left === 0) this.#transfers.delete(tenant);
+      else this.#transfers.set(tenant, left);
+    };
+  }
+
+  /** See `importPackage`, `ImportOptions`. One at a time: IMPORT_BUSY. The source is the caller's to close. */
+  async import(
+    principal: Principal,
+    source: ByteSource | Uint8Array,
+    within?: ImportOptions['within'],
+  ): Promise<ImportResult> {
     if (this.#importing) throw fail('IMPORT_BUSY', 'Another package is being imported.');
     this.#importing = true;
     try {
       const bytes = source instanceof Uint8Array ? bytesSource(Buffer.from(source)) : source;
-      return await importPackage(this.#context, principal, bytes, this.#seams.importStages);
+      return await importPackage(this.#context, principal, bytes, { makeStages: this.#seams.importStages, within });
     } finally {
       this.#importing = false;
     }
@@ -114,7 +128,7 @@ export class SessionPackages {
   }
 
   /** Removes an imported session whole, quarantined or not. See `eraseImport`. */
-  erase(principal: Principal, rootFrameId: string): Promise<void> {
+  erase(principal: Principal, rootFrameId: string): Promise<readonly KeptRecords[]> {
     return eraseImport(this.#context, principal, rootFrameId);
   }
 

@@ -50,13 +50,24 @@ export class SessionHistory {
     this.#faults = options.faults ?? noFaults;
   }
 
-  /** Captures the workspace and makes a checkpoint that names it. See `WorkspaceStore.capture`, `createCheckpoint`. */
-  async checkpoint(principal: Principal, asked: Omit<NewCheckpoint, 'workspaceTreeId'>): Promise<Checkpoint> {
+  /**
+   * Captures the workspace and makes a checkpoint that names it; `within` writes in the same commit. See
+   * `WorkspaceStore.capture`, `createCheckpoint`.
+   */
+  async checkpoint(
+    principal: Principal,
+    asked: Omit<NewCheckpoint, 'workspaceTreeId'>,
+    within?: (tx: Tx, made: Checkpoint) => Promise<void>,
+  ): Promise<Checkpoint> {
     await this.#options.store.read('sessions.checkpoint', (tx) => requireSession(tx, principal, asked.rootFrameId));
     const captured = await this.#capture(asked.rootFrameId);
     const whole = { ...asked, workspaceTreeId: captured?.treeId ?? null };
     const { store, context } = this.#options;
-    const made = await store.write('sessions.checkpoint', (tx) => createCheckpoint(tx, context, principal, whole));
+    const made = await store.write('sessions.checkpoint', async (tx) => {
+      const checkpoint = await createCheckpoint(tx, context, principal, whole);
+      await within?.(tx, checkpoint);
+      return checkpoint;
+    });
     void this.#faults.reach('checkpoint-committed');
     return made;
   }

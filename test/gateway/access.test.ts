@@ -80,6 +80,7 @@ check('an object of another tenant is, to the letter, one that is not there', as
   const real = {
     run_id: run,
     session_id: session,
+    root_frame_id: session,
     request_id: waiting.pending[0],
     token_id: token,
     status_ref: 'op_x',

@@ -262,7 +262,7 @@ async function sendOne(
   const { method, headers, body } = sent;
   const response = await fetch(`${world.url}${sent.path}`, { method, headers, ...(body ? { body } : {}) });
   statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
-  if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+  if (route.media !== undefined && response.headers.get('content-type')?.startsWith(route.media)) {
     await response.body?.cancel();
     return null;
   }
@@ -270,7 +270,7 @@ async function sendOne(
   if (method === 'HEAD' && answer === '') return null;
   const document = JSON.parse(answer) as unknown;
   for (const [, id = ''] of answer.matchAll(
-    /"(?:run_id|session_id|decision_id|token_id|status_ref|project_id)":"([^"]+)"/g,
+    /"(?:run_id|session_id|root_frame_id|decision_id|token_id|status_ref|project_id)":"([^"]+)"/g,
   ))
     if (!tokens.some((token) => token.includes(id))) ids.push(encodeURIComponent(id));
   if (response.ok)

@@ -51,6 +51,13 @@ export const gatewayErrorCodes = {
     retryable: true,
     resolve: 'Close event streams that nobody reads, then open this one again.',
   },
+  KERNEL_MISSING: {
+    family: 'state',
+    http: 409,
+    exit: 1,
+    retryable: false,
+    resolve: 'Let an agent do it with a tool; code of sessions is not run here.',
+  },
   GATEWAY_STOPPING: {
     family: 'state',
     http: 503,

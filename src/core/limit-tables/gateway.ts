@@ -10,10 +10,10 @@ export const gatewayLimits = {
     unit: 'items',
     why: 'Callers whose rate is remembered; idle ones are forgotten first.',
   },
-  packageUploads: {
+  packageTransfers: {
     max: 4,
     unit: 'items',
-    why: 'Packages of one tenant that are being taken in; each lies on the disk.',
+    why: 'Packages of one tenant on their way in or out; each lies on the disk.',
   },
   eventStreamsPerTenant: {
     max: 1000,

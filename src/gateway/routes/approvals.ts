@@ -59,7 +59,8 @@ export const approvalRoutes = [
     status: 200,
     creates: false,
     handle: async ({ gateway, principal, params, body }) => {
-      const { approvals, calls } = gateway.runtime;
+      const { approvals, calls, packages } = gateway.runtime;
+      await packages.requireTrusted(principal, (await approvals.show(principal, params.request_id)).rootFrameId);
       const decided = await approvals.decide(principal, [saidOf(params.request_id, body)]);
       const [made] = decided;
       if (!made) throw fail('APPROVAL_NOT_FOUND', 'There is no such permission request.');

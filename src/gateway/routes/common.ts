@@ -8,6 +8,8 @@ export const ANYONE: readonly Role[] = ['agent', 'approver', 'admin'];
 export const WORKERS: readonly Role[] = ['agent', 'admin'];
 /** Who decides, and says what became of what is unknown. */
 export const APPROVERS: readonly Role[] = ['approver'];
+/** Who takes responsibility for what came from elsewhere. */
+export const DECIDERS: readonly Role[] = ['approver', 'admin'];
 export const ADMINS: readonly Role[] = ['admin'];
 
 export const DEFAULT_PAGE = 50;

@@ -2,6 +2,7 @@ import type { Route } from '../route.ts';
 import { approvalRoutes } from './approvals.ts';
 import { effectRoutes } from './effects.ts';
 import { eventRoutes } from './events.ts';
+import { frameRoutes } from './frames.ts';
 import { operationRoutes } from './operations.ts';
 import { packageRoutes } from './packages.ts';
 import { projectAndSessionRoutes } from './projects-and-sessions.ts';
@@ -15,6 +16,7 @@ export const ROUTES: readonly Route[] = [
   ...approvalRoutes,
   ...operationRoutes,
   ...packageRoutes,
+  ...frameRoutes,
   ...effectRoutes,
   ...eventRoutes,
   ...tokenRoutes,

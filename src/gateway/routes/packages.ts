@@ -1,12 +1,45 @@
+import { z } from 'zod';
+import { exportSession } from '../../app/index.ts';
 import { verifyPackage } from '../../archive/index.ts';
-import { PACKAGE_CONTENT_TYPE } from '../../packages/index.ts';
+import type { JsonObject } from '../../core/index.ts';
+import { type ImportResult, PACKAGE_CONTENT_TYPE } from '../../packages/index.ts';
+import type { Tx } from '../../store/index.ts';
+import { answerUpload } from '../keyed-request.ts';
 import { withPackageBody } from '../package-body.ts';
+import { packageResponse } from '../package-reply.ts';
 import { route } from '../route.ts';
-import { none } from '../schemas/common.ts';
+import { id, none } from '../schemas/common.ts';
 import * as shape from '../schemas/packages.ts';
-import { ANYONE } from './common.ts';
+import { ANYONE, WORKERS } from './common.ts';
 
 export const packageRoutes = [
+  route({
+    id: 'exportSession',
+    method: 'GET',
+    path: '/api/v1/frames/{root_frame_id}/session/export',
+    summary: 'The whole session as one sealed package, behind whoever writes to it; secrets stay here',
+    roles: ANYONE,
+    params: z.strictObject({ root_frame_id: id }),
+    query: none,
+    body: null,
+    reply: z.string(),
+    media: PACKAGE_CONTENT_TYPE,
+    status: 200,
+    creates: false,
+    handle: async ({ gateway: { runtime }, principal, params, request }) => {
+      const free = runtime.packages.takePlace(principal);
+      try {
+        const made = await exportSession(runtime, principal, params.root_frame_id, request.signal);
+        return packageResponse(made, request, () => {
+          made.close();
+          free();
+        });
+      } catch (error) {
+        free();
+        throw error;
+      }
+    },
+  }),
   route({
     id: 'verifyPackage',
     method: 'POST',
@@ -26,4 +59,29 @@ export const packageRoutes = [
         return { ...report, files_verified: [...files], problems: [...problems] };
       }),
   }),
+  route({
+    id: 'importSession',
+    method: 'POST',
+    path: '/api/v1/sessions/import',
+    summary: 'Import a package as a new, locked session; nothing of it is run',
+    roles: WORKERS,
+    params: none,
+    query: none,
+    body: null,
+    takes: PACKAGE_CONTENT_TYPE,
+    reply: shape.imported,
+    status: 201,
+    creates: true,
+    handle: ({ gateway, principal, token, request }) =>
+      withPackageBody(gateway, principal, request, ({ source, sha256 }) =>
+        answerUpload(gateway, { id: 'importSession', status: 201, token, request, sha256 }, async (keep) => {
+          const within = (tx: Tx, result: ImportResult) => keep(tx, importDocument(result));
+          return importDocument(await gateway.runtime.packages.import(principal, source, within));
+        }),
+      ),
+  }),
 ];
+
+function importDocument({ identity_remap: remap, ...result }: ImportResult): JsonObject {
+  return { ...result, identity_remap: { ...remap } };
+}

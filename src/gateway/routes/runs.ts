@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { runDocument, SESSION_KEEPER, viewOfRun } from '../../app/index.ts';
+import { runDocument, viewOfRun } from '../../app/index.ts';
 import { fail, type JsonObject } from '../../core/index.ts';
 import type { RunRecord } from '../../runs/index.ts';
 import { type Principal, requireSession } from '../../sessions/index.ts';
 import { requireProject } from '../../store/index.ts';
+import { beginRun } from '../begin-run.ts';
 import { tellFailure } from '../carry-on.ts';
 import type { GatewayContext } from '../context.ts';
 import { route } from '../route.ts';
@@ -44,19 +45,8 @@ export const runRoutes = [
     status: 202,
     creates: true,
     handle: async ({ gateway, principal, body, keep }) => {
-      const { runs } = gateway.runtime;
       const place = await placeOf(gateway, principal, body);
-      let reply: JsonObject = {};
-      const { runId, ended } = await runs.start(principal, agentOf(gateway, body.agent), {
-        ...place,
-        task: body.task,
-        within: async (tx, begun) => {
-          reply = { run_id: begun.runId, session_id: begun.rootFrameId, status: 'running' };
-          await keep(tx, reply);
-        },
-      });
-      ended.catch((error: unknown) => tellFailure(gateway.log, runId, error));
-      return reply;
+      return beginRun(gateway, principal, { agent: body.agent, task: body.task, place }, keep);
     },
   }),
   route({
@@ -110,7 +100,10 @@ export const runRoutes = [
     status: 202,
     creates: false,
     handle: async ({ gateway, principal, params }) => {
-      const { runId, ended } = await gateway.runtime.runs.resume(principal, params.run_id);
+      const { runs, packages } = gateway.runtime;
+      const { place } = await runs.get(principal, params.run_id);
+      await packages.requireTrusted(principal, place.rootFrameId);
+      const { runId, ended } = await runs.resume(principal, params.run_id);
       ended.catch((error: unknown) => tellFailure(gateway.log, runId, error));
       return { run_id: runId, status: 'started' };
     },
@@ -122,6 +115,7 @@ type NewRun = z.output<typeof shape.newRun>;
 /** The session that a run goes on with, in its own project, or the project of a new session. */
 async function placeOf({ runtime }: GatewayContext, principal: Principal, body: NewRun) {
   const { session_id: rootFrameId, branch_id: branchId, project_id: asked } = body;
+  if (rootFrameId !== undefined) await runtime.packages.requireTrusted(principal, rootFrameId);
   return runtime.store.read('gateway.run-place', async (tx) => {
     if (rootFrameId === undefined) {
       if (branchId !== undefined)
@@ -134,21 +128,6 @@ async function placeOf({ runtime }: GatewayContext, principal: Principal, body: 
       throw fail('REQUEST_INVALID', 'The session is not of that project.', { details: { where: 'body.project_id' } });
     return { projectId, rootFrameId, ...(branchId === undefined ? {} : { branchId }) };
   });
-}
-
-/** The agent that is named, or the only one; the house's own, which works for other routes, is not offered. */
-function agentOf({ runtime }: GatewayContext, asked: string | undefined): string {
-  const offered = runtime.runs.agents().filter((name) => name !== SESSION_KEEPER);
-  if (asked !== undefined) {
-    if (offered.includes(asked)) return asked;
-    throw fail('AGENT_UNKNOWN', 'This gateway has no agent of that name.');
-  }
-  const [name, another] = offered;
-  if (name === undefined || another !== undefined)
-    throw fail('REQUEST_INVALID', 'Say which agent: this gateway has not exactly one.', {
-      details: { where: 'body.agent' },
-    });
-  return name;
 }
 
 /** A run of a list: the row, without its calls. */

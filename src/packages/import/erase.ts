@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { dropRule, listRules } from '../../approvals/index.ts';
 import { fail } from '../../core/index.ts';
-import { deleteSession, type Principal, requireSession } from '../../sessions/index.ts';
+import { deleteSession, type KeptRecords, type Principal, requireSession } from '../../sessions/index.ts';
 import { removeProject } from '../../store/index.ts';
 import type { PackageContext } from '../model.ts';
 import { removeFolder } from './files.ts';
@@ -14,27 +14,34 @@ export interface ImportedPlace {
 
 /**
  * Removes an imported session with everything that was written for it: rows, its project where nothing else hangs from
- * it, its files and its workspace. SESSION_NOT_FOUND; NOT_IMPORTED for a session that was not imported.
+ * it, its files and its workspace. Answers what stays for the audit. SESSION_NOT_FOUND; NOT_IMPORTED for a session that
+ * was not imported.
  */
-export async function eraseImport(context: PackageContext, principal: Principal, rootFrameId: string): Promise<void> {
+export async function eraseImport(
+  context: PackageContext,
+  principal: Principal,
+  rootFrameId: string,
+): Promise<readonly KeptRecords[]> {
   const { store } = context;
   const { projectId, origin } = await store.read('packages.erase', (tx) => requireSession(tx, principal, rootFrameId));
   if (origin !== 'import') throw fail('NOT_IMPORTED', 'The session was not imported.');
-  await eraseRows(context, principal, { root: rootFrameId, projectId });
+  const kept = await eraseRows(context, principal, { root: rootFrameId, projectId });
   eraseFiles(context, rootFrameId);
+  return kept;
 }
 
 export async function eraseRows(
   { store, sessions }: PackageContext,
   principal: Principal,
   { root, projectId }: ImportedPlace,
-): Promise<void> {
+): Promise<readonly KeptRecords[]> {
   const owner = { tenantId: principal.tenant, subjectId: principal.subject };
-  await store.write('packages.erase', async (tx) => {
-    await deleteSession(tx, sessions, principal, root);
+  return store.write('packages.erase', async (tx) => {
+    const kept = await deleteSession(tx, sessions, principal, root);
     for (const { ruleId } of await listRules(tx, principal, 'project', projectId))
       await dropRule(tx, principal, ruleId);
     await removeProject(tx, owner, projectId);
+    return kept;
   });
 }
 

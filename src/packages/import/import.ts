@@ -9,6 +9,7 @@ import {
 } from '../../archive/index.ts';
 import { fail, StorageIntegrityError } from '../../core/index.ts';
 import type { Principal } from '../../sessions/index.ts';
+import type { Tx } from '../../store/index.ts';
 import { type ImportResult, type PackageContext, secretValues } from '../model.ts';
 import { eraseFiles, eraseRows } from './erase.ts';
 import { planImport } from './plan.ts';
@@ -19,6 +20,12 @@ import { ImportStages, STAGE_ORDER } from './stages.ts';
 /** Makes the stages of one import; a test gives another one, with a fault in the place of a step. */
 export type MakeStages = (...args: ConstructorParameters<typeof ImportStages>) => ImportStages;
 
+export interface ImportOptions {
+  readonly makeStages?: MakeStages | undefined;
+  /** Written in the very commit that makes the session whole; what it throws takes everything back. */
+  readonly within?: ((tx: Tx, result: ImportResult) => Promise<void>) | undefined;
+}
+
 /**
  * Imports a package as a new session in a new project, every record under an identity of its own, locked until a person
  * trusts it. Every check comes before the first write; nothing of the package is run. An error on the way takes
@@ -28,7 +35,7 @@ export async function importPackage(
   context: PackageContext,
   principal: Principal,
   source: ByteSource,
-  makeStages: MakeStages = (...args) => new ImportStages(...args),
+  { makeStages = (...args) => new ImportStages(...args), within }: ImportOptions = {},
 ): Promise<ImportResult> {
   const pkg = await openPackage(source, { clock: context.clock });
   await refuseKnownSecrets(context, pkg);
@@ -37,10 +44,11 @@ export async function importPackage(
   const plan = await planImport(new PackageReader(pkg, documents), { ids, clock, autoMode });
   await source.checkUnchanged();
   const stages = makeStages(context, principal, plan, pkg);
+  const result = resultOf(plan, pkg);
   await stages.root();
   await context.faults.reach('import-placeholder-committed');
   try {
-    await carryOut(context, stages);
+    await carryOut(context, stages, within && ((tx) => within(tx, result)));
   } catch (error) {
     await takeBack(context, stages, error);
     throw error instanceof StorageIntegrityError
@@ -48,7 +56,7 @@ export async function importPackage(
       : error;
   }
   await context.faults.reach('import-promoted');
-  return resultOf(plan, pkg);
+  return result;
 }
 
 /** Values that this installation keeps secret are no shapes: they are looked for by themselves. */
@@ -60,20 +68,24 @@ async function refuseKnownSecrets(context: PackageContext, pkg: SessionPackage):
       throw fail('PACKAGE_SECRET', `secret material in: ${printable(path)}`);
 }
 
-async function carryOut({ faults }: PackageContext, stages: ImportStages): Promise<void> {
+async function carryOut(
+  { faults }: PackageContext,
+  stages: ImportStages,
+  within: ((tx: Tx) => Promise<void>) | undefined,
+): Promise<void> {
   for (const [step, stage] of STAGE_ORDER.entries()) {
     await stages[stage]();
     await faults.reach('import-quarantined', step);
   }
   await faults.reach('import-about-to-promote');
-  await stages.promote();
+  await stages.promote(within);
 }
 
 /** Takes back everything that was written. What cannot be taken back is named, and the first error stays its cause. */
 async function takeBack(context: PackageContext, stages: ImportStages, cause: unknown): Promise<void> {
   const { root, projectId } = stages.plan;
   const failed: string[] = [];
-  const attempt = async (step: string, work: () => Promise<void> | void): Promise<void> => {
+  const attempt = async (step: string, work: () => Promise<unknown> | void): Promise<void> => {
     try {
       await work();
     } catch {

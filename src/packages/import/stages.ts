@@ -208,7 +208,7 @@ export class ImportStages {
   }
 
   /** The names, the note in the ledger and the final quarantine, in one transaction: the session is whole. */
-  async promote(): Promise<void> {
+  async promote(within?: (tx: Tx) => Promise<void>): Promise<void> {
     const { store, sessions } = this.context;
     const { root, projectId, face, injectionFlags } = this.plan;
     const { tenant: tenantId, subject: subjectId } = this.principal;
@@ -219,6 +219,7 @@ export class ImportStages {
       const text = quarantineText('untrusted_session_package', this.pkg.archiveSha256, injectionFlags);
       await putSetting(tx, sessions, root, quarantineKey(root), text);
       await appendFeed(tx, { tenantId, kind: 'session.imported', reference: root });
+      await within?.(tx);
     });
   }
 

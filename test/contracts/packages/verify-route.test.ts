@@ -124,7 +124,7 @@ check('a package that is too large is refused at its announced length, else at t
 check('a body that is cut leaves no file, and only so many come in at once for a tenant', async (t) => {
   const world = await openWorld(t);
   const token = await world.token(['agent']);
-  const slow = Array.from({ length: LIMITS.packageUploads }, () => {
+  const slow = Array.from({ length: LIMITS.packageTransfers }, () => {
     const socket = connect(Number(new URL(world.url).port), '127.0.0.1');
     socket.write(
       `POST ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-length: 1000\r\n\r\nPK`,
@@ -134,7 +134,7 @@ check('a body that is cut leaves no file, and only so many come in at once for a
   const until = async (count: number) => {
     while (staged(world).length !== count) await new Promise((settle) => setTimeout(settle, 10));
   };
-  await until(LIMITS.packageUploads);
+  await until(LIMITS.packageTransfers);
   const more = await sendBytes(world, PATH, token, oracle('a-minimal'));
   assert.deepEqual([more.status, more.code], [429, 'TOO_MANY_REQUESTS']);
   assert.ok(Number(more.headers.get('retry-after')) >= 1);

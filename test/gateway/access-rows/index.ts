@@ -2,6 +2,7 @@ import type { Access } from './access.ts';
 import { approvalsAccess } from './approvals.ts';
 import { effectsAccess } from './effects.ts';
 import { eventsAccess } from './events.ts';
+import { framesAccess } from './frames.ts';
 import { operationsAccess } from './operations.ts';
 import { packagesAccess } from './packages.ts';
 import { projectsAndSessionsAccess } from './projects-and-sessions.ts';
@@ -15,6 +16,7 @@ export const ACCESS: Access = {
   ...approvalsAccess,
   ...operationsAccess,
   ...packagesAccess,
+  ...framesAccess,
   ...effectsAccess,
   ...eventsAccess,
   ...tokensAccess,

@@ -1,0 +1,52 @@
+import type { ExportedPackage, RecoveryAction, Trusted } from '../packages/index.ts';
+import { deleteSession, type KeptRecords, type Principal, requireSession } from '../sessions/index.ts';
+import type { Runtime } from './runtime.ts';
+
+type Parts = Pick<Runtime, 'packages' | 'histories' | 'store' | 'calls'>;
+
+/**
+ * Exports a session while nobody else writes to it: queued for its pen behind whoever asked before, so that head and
+ * workspace belong together. A quarantined session has no writers, and is not written to. See `SessionPackages.export`;
+ * SESSION_NOT_FOUND, TICKET_TIMEOUT.
+ */
+export async function exportSession(
+  { packages, histories }: Parts,
+  principal: Principal,
+  rootFrameId: string,
+  signal?: AbortSignal,
+): Promise<ExportedPackage> {
+  const work = (): Promise<ExportedPackage> => packages.export(principal, rootFrameId);
+  if ((await packages.quarantineOf(principal, rootFrameId)) !== null) return work();
+  const owner = principal.subject;
+  const pen = { owner, reason: 'session package export', ...(signal ? { signal } : {}) };
+  return histories.pen.hold(principal, rootFrameId, pen, work);
+}
+
+/** A confirmed fresh restart: this process is the new runtime, and it has run nothing of the package. */
+export function restartFresh(
+  { packages }: Parts,
+  principal: Principal,
+  rootFrameId: string,
+  asked: RecoveryAction,
+): Promise<Trusted> {
+  return packages.recover(principal, rootFrameId, asked, async () => ({ ok: true, status: 'active' }));
+}
+
+/**
+ * Removes a session whole, under its pen; of an imported one its files too, and in quarantine as well. Answers what stays
+ * for the audit. Contents of workspaces that nothing names any more go with the next collection. SESSION_NOT_FOUND,
+ * TICKET_TIMEOUT, or what a room says that must keep it.
+ */
+export async function removeSession(
+  { packages, histories, store, calls }: Parts,
+  principal: Principal,
+  rootFrameId: string,
+): Promise<readonly KeptRecords[]> {
+  const { origin, trustState } = await store.read('app.remove', (tx) => requireSession(tx, principal, rootFrameId));
+  const work = (): Promise<readonly KeptRecords[]> =>
+    origin === 'import'
+      ? packages.erase(principal, rootFrameId)
+      : store.write('app.remove', (tx) => deleteSession(tx, calls.sessions, principal, rootFrameId));
+  if (trustState !== 'local') return work();
+  return histories.pen.hold(principal, rootFrameId, { owner: principal.subject, reason: 'delete' }, work);
+}
