@@ -1,4 +1,4 @@
-import { readStatementText } from '../../src/store/sqlite/statement-text.ts';
+import { plannedOnce, readStatementText } from '../../src/store/sqlite/statement-text.ts';
 import { assert, check } from '../support/index.ts';
 import { openNotes } from '../support/notes-store.ts';
 
@@ -13,6 +13,27 @@ check('parameters are counted where SQLite counts them, not in texts, names and 
     ['SELECT é FROM t WHERE ü = ?', 1],
   ];
   for (const [sql, params] of counted) assert.equal(readStatementText(sql).params, params, sql);
+});
+
+check('parameters reach SQLite so that no plan depends on them, with their values and types unchanged', async (t) => {
+  const planned = plannedOnce('SELECT \'?\', "?" FROM t WHERE a = ? AND b IN (?,?) -- ?\nLIMIT ?');
+  assert.equal(planned, 'SELECT \'?\', "?" FROM t WHERE a = +? AND b IN (+?,+?) -- ?\nLIMIT +?');
+  const { store } = await openNotes(t);
+  const bytes = new Uint8Array([1, 2]);
+  const values = ['1', 'text', 7, 0.5, null, bytes, 2n ** 60n];
+  const kept = await store.write('types', (tx) =>
+    Promise.all(
+      values.map((value) => tx.get({ text: 'SELECT ? AS v, typeof(?) AS t', integers: 'bigint' }, [value, value])),
+    ),
+  );
+  assert.deepEqual(
+    kept.map((row) => row?.['t']),
+    ['text', 'text', 'real', 'real', 'null', 'blob', 'integer'],
+  );
+  assert.deepEqual(
+    kept.map((row) => row?.['v']),
+    ['1', 'text', 7, 0.5, null, bytes, 2n ** 60n],
+  );
 });
 
 check('a trailing semicolon is no second statement; anything after it is', () => {

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { fail } from '../../core/index.ts';
 import type { Row, RunResult, Sql, SqlParams, SqlValue } from '../port.ts';
-import { readStatementText, type StatementText } from './statement-text.ts';
+import { plannedOnce, readStatementText, type StatementText } from './statement-text.ts';
 
 export interface Prepared extends StatementText {
   readonly text: string;
@@ -62,7 +62,7 @@ export class Statements {
 
   #add(cache: Map<string, Prepared>, text: string, bigints: boolean): Prepared {
     const read = readStatementText(text);
-    const statement = this.#database.prepare(text);
+    const statement = this.#database.prepare(plannedOnce(text));
     if (bigints) statement.setReadBigInts(true);
     const [oldest] = cache.size >= MAX_PREPARED ? cache.keys() : [];
     if (oldest !== undefined) cache.delete(oldest);
