@@ -6,7 +6,8 @@ import type { ExecutionAttempt } from './checkpoint-model.ts';
 import { attemptOf } from './checkpoint-rows.ts';
 import { requireGroup } from './history.ts';
 import { admitAll } from './hooks.ts';
-import { ledgerRefusal, type SessionContext } from './ledger.ts';
+import type { SessionContext } from './ledger.ts';
+import { ledgerRefusal } from './ledger-place.ts';
 import type { Principal } from './model.ts';
 
 export interface NewAttempt {

@@ -7,11 +7,12 @@ import {
   type JsonValue,
   requireWithin,
 } from '../core/index.ts';
-import { appendFeed, type Row, type SqlValue, type Tx } from '../store/index.ts';
+import { appendFeed, type SqlValue, type Tx } from '../store/index.ts';
 import { checkId, checkJsonText, checkLongText, checkWord } from './bounds.ts';
 import { admitAll, type SessionHooks } from './hooks.ts';
 import type { ActionEventType, ActionGroupKind, Principal } from './model.ts';
-import { INSERT_EVENT, INSERT_GROUP, INSERT_MESSAGE, SEAL_GROUP, WHY_REFUSED } from './queries.ts';
+import { eventPlace, groupPlace, type LedgerPlace } from './ledger-place.ts';
+import { INSERT_EVENT, INSERT_GROUP, INSERT_MESSAGE, NEXT_MESSAGE, SEAL_GROUP } from './queries.ts';
 import { type Rendering, renderEvent, renderGroup } from './rendering.ts';
 import { jsonOrNull } from './rows.ts';
 
@@ -97,7 +98,7 @@ export function observes(event: Pick<NewEvent, 'type' | 'result'>): boolean {
 /**
  * Opens an action group at the end of its branch, and the message it shows, in the caller's transaction.
  * Refuses with BRANCH_NOT_FOUND, SESSION_QUARANTINED, SESSION_REVERTING, TICKET_LOST, INVALID_VALUE, LIMIT_REACHED, or
- * what a hook throws. Two statements and a feed entry, or one less when the group shows nothing.
+ * what a hook throws. Four statements and a feed entry, or two less when the group shows nothing.
  */
 export async function openGroup(
   tx: Tx,
@@ -110,8 +111,8 @@ export async function openGroup(
   await admitAll(tx, context.hooks, { what: 'group', rootFrameId, branchId, turnId, kind });
   const now = group.imported?.createdAt ?? context.clock.nowMs();
   const id = group.imported?.id ?? group.groupId ?? context.ids.next();
-  const row = await tx.get(INSERT_GROUP, groupParams(group, { id, now, clockMs: context.clock.nowMs(), principal }));
-  if (!row) throw await ledgerRefusal(tx, null, branchId, principal);
+  const place = await groupPlace(tx, principal, group, context.clock.nowMs());
+  await tx.run(INSERT_GROUP, groupParams(group, id, now, place));
   const shown = group.imported
     ? undefined
     : renderGroup({
@@ -122,13 +123,13 @@ export async function openGroup(
       });
   const messageSeq = await show(tx, context, shown, { rootFrameId, branchId, groupId: id, eventId: null, now });
   await appendFeed(tx, { tenantId: principal.tenant, kind: 'action_group.opened', reference: id });
-  return { id, ordinal: Number(row['ordinal']), position: Number(row['position']), messageSeq };
+  return { id, ordinal: place.number, position: place.position, messageSeq };
 }
 
 /**
  * Appends one event to a group, and the message it shows, in the caller's transaction.
  * Refuses with ACTION_GROUP_NOT_FOUND, SESSION_QUARANTINED, SESSION_REVERTING, TICKET_LOST, INVALID_VALUE,
- * LIMIT_REACHED, or what a hook throws. One statement; a result of a call that shows costs one more, and a feed entry.
+ * LIMIT_REACHED, or what a hook throws. Two statements; a result of a call that shows costs two more, and a feed entry.
  */
 export async function appendEvent(
   tx: Tx,
@@ -144,44 +145,25 @@ export async function appendEvent(
   await admitAll(tx, context.hooks, { what: 'event', groupId, type, actionId, toolCallId, observes: late });
   const now = event.imported?.createdAt ?? context.clock.nowMs();
   const id = event.imported?.id ?? context.ids.next();
-  const row = await tx.get(INSERT_EVENT, eventParams(event, { id, now, clockMs: context.clock.nowMs(), principal }));
-  if (!row) throw await ledgerRefusal(tx, groupId, null, principal);
+  const place = await eventPlace(tx, principal, { ...event, observes: late }, context.clock.nowMs());
+  await tx.run(INSERT_EVENT, eventParams(event, id, now, place));
   const shown = event.imported ? undefined : renderEvent({ type, toolCallId, result: event.result ?? null });
-  const place = {
-    rootFrameId: String(row['root_frame_id']),
-    branchId: String(row['branch_id']),
-    groupId,
-    eventId: id,
-    now,
-  };
-  const messageSeq = await show(tx, context, shown, place);
+  const messageSeq = await show(tx, context, shown, { ...place, groupId, eventId: id, now });
   if (event.feed !== null) {
     const entry = event.feed ?? { kind: `action_event.${type}`, reference: id };
     await appendFeed(tx, { tenantId: principal.tenant, ...entry });
   }
-  return { id, sequence: Number(row['sequence']), position: Number(row['position']), messageSeq };
+  return { id, sequence: place.number, position: place.position, messageSeq };
 }
 
-/** What a line gets from its writing rather than from its writer. */
-interface Stamp {
-  readonly id: string;
-  /** What the line says of its time; an import keeps the old one. */
-  readonly now: number;
-  /** The host's clock, for leases. */
-  readonly clockMs: number;
-  readonly principal: Principal;
-}
-
-function groupParams(group: NewGroup, { id, now, clockMs, principal }: Stamp): SqlValue[] {
+function groupParams(group: NewGroup, id: string, now: number, place: LedgerPlace): SqlValue[] {
   return [
     id,
-    group.rootFrameId,
-    group.branchId,
-    clockMs,
-    group.ticketId ?? null,
-    principal.tenant,
-    group.imported ? 1 : 0,
+    place.rootFrameId,
+    place.branchId,
     group.turnId,
+    place.number,
+    place.position,
     group.kind,
     group.provider ?? null,
     group.model ?? null,
@@ -194,15 +176,13 @@ function groupParams(group: NewGroup, { id, now, clockMs, principal }: Stamp): S
   ];
 }
 
-function eventParams(event: NewEvent, { id, now, clockMs, principal }: Stamp): SqlValue[] {
+function eventParams(event: NewEvent, id: string, now: number, place: LedgerPlace): SqlValue[] {
   return [
     id,
     event.groupId,
-    observes(event) ? 1 : 0,
-    clockMs,
-    event.ticketId ?? null,
-    principal.tenant,
-    event.imported ? 1 : 0,
+    place.rootFrameId,
+    place.number,
+    place.position,
     event.type,
     event.actionId ?? null,
     event.toolCallId ?? null,
@@ -244,7 +224,7 @@ function checkEvent(event: NewEvent): void {
   requireWithin('sessionResourceKeys', event.resourceKeys?.length ?? 0);
 }
 
-interface Place {
+interface ShownAt {
   readonly rootFrameId: string;
   readonly branchId: string;
   readonly groupId: string;
@@ -256,38 +236,23 @@ async function show(
   tx: Tx,
   context: SessionContext,
   shown: Rendering | undefined,
-  place: Place,
+  at: ShownAt,
 ): Promise<number | null> {
   if (!shown) return null;
-  const row = await tx.get(INSERT_MESSAGE, [
+  const seq = Number((await tx.get(NEXT_MESSAGE, [at.rootFrameId]))?.['seq']);
+  await tx.run(INSERT_MESSAGE, [
     context.ids.next(),
-    place.rootFrameId,
-    place.branchId,
+    at.rootFrameId,
+    at.branchId,
+    seq,
     shown.role,
     shown.content,
     stored(shown.metadata),
-    place.groupId,
-    place.eventId,
-    place.now,
+    at.groupId,
+    at.eventId,
+    at.now,
   ]);
-  return Number(row?.['seq']);
-}
-
-/** Why a line or a checkpoint found no place: by its group or its branch. */
-export async function ledgerRefusal(
-  tx: Tx,
-  groupId: string | null,
-  branchId: string | null,
-  principal: Principal,
-): Promise<Error> {
-  const row: Row | undefined = await tx.get(WHY_REFUSED, [branchId, groupId, principal.tenant]);
-  if (!row && groupId !== null) return fail('ACTION_GROUP_NOT_FOUND', 'There is no such action group.');
-  if (!row) return fail('BRANCH_NOT_FOUND', 'There is no such branch in this session.');
-  if (Number(row['quarantined']) !== 0)
-    return fail('SESSION_QUARANTINED', 'The session was imported and is view-only until it is confirmed.');
-  if (Number(row['reverting']) !== 0)
-    return fail('SESSION_REVERTING', 'A revert of this session was interrupted and must be finished first.');
-  return fail('TICKET_LOST', 'The ticket for writing to this session is no longer held.');
+  return seq;
 }
 
 /** Closes a group for good: after this its events are guarded by whoever sealed it. ACTION_GROUP_SEALED the second time. */

@@ -19,42 +19,35 @@ const nextPosition = (root: string): string => `1 + MAX(
 export const nextNumber = (table: string, root: string): string =>
   `(SELECT COALESCE(MAX(number) + 1, 1) FROM ${table} WHERE root_frame_id = ${root})`;
 
-/** The pen: no ticket asked for, or a ticket that is held and whose lease has not ended. */
-const holdsPen = (root: string): string => `(p.ticket IS NULL OR EXISTS (SELECT 1 FROM session_tickets
-  WHERE ticket_id = p.ticket AND root_frame_id = ${root} AND state = 'held' AND lease_until > p.now))`;
+/** The pen: no ticket asked for, or a ticket that is held and whose lease has not ended. Parameters: ticket, ticket, now. */
+const holdsPen = (root: string): string => `(? IS NULL OR EXISTS (SELECT 1 FROM session_tickets
+  WHERE ticket_id = ? AND root_frame_id = ${root} AND state = 'held' AND lease_until > ?))`;
 
-/** Parameters: the columns of `p`, in order. An import passes the quarantine and any revert marker. */
+const placeIn = (root: string): string => `${nextPosition(root)} AS position, ${holdsPen(root)} AS has_pen,
+  ${quarantined(root)} AS quarantined, ${reverting(root)} AS reverting`;
+
+/**
+ * Where the next group of a branch stands. Parameters: ticket, ticket, now, branch, root, tenant. Reading it first and
+ * inserting plain values costs a third of one statement that does both: SQLite keeps no table aside for it.
+ */
+export const GROUP_PLACE = `SELECT b.root_frame_id, b.branch_id, ${placeIn('b.root_frame_id')},
+  (SELECT COALESCE(MAX(ordinal) + 1, 0) FROM action_groups WHERE branch_id = b.branch_id) AS number
+FROM session_branches b JOIN sessions s ON s.root_frame_id = b.root_frame_id
+WHERE b.branch_id = ? AND b.root_frame_id = ? AND s.tenant_id = ?`;
+/** Where the next event of a group stands. Parameters: ticket, ticket, now, group, tenant. */
+export const EVENT_PLACE = `SELECT g.root_frame_id, g.branch_id, ${placeIn('g.root_frame_id')},
+  (SELECT COALESCE(MAX(sequence) + 1, 0) FROM action_events WHERE group_id = g.group_id) AS number
+FROM action_groups g JOIN sessions s ON s.root_frame_id = g.root_frame_id
+WHERE g.group_id = ? AND s.tenant_id = ?`;
+
 export const INSERT_GROUP = `
-WITH p (id, root, branch, now, ticket, tenant, imported, turn, kind, provider, model, wire, content, message, usage,
-  cost, at) AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))
 INSERT INTO action_groups (group_id, root_frame_id, branch_id, turn_id, ordinal, position, kind, provider, model,
   wire_state, assistant_content, assistant_message, usage, cost_usd, created_at)
-SELECT p.id, b.root_frame_id, b.branch_id, p.turn,
-  (SELECT COALESCE(MAX(ordinal) + 1, 0) FROM action_groups WHERE branch_id = b.branch_id),
-  ${nextPosition('b.root_frame_id')},
-  p.kind, p.provider, p.model, p.wire, p.content, p.message, p.usage, p.cost, p.at
-FROM p JOIN session_branches b ON b.branch_id = p.branch AND b.root_frame_id = p.root
-  JOIN sessions s ON s.root_frame_id = b.root_frame_id AND s.tenant_id = p.tenant
-WHERE (p.imported OR NOT (${quarantined('b.root_frame_id')} OR ${reverting('b.root_frame_id')}))
-  AND ${holdsPen('b.root_frame_id')}
-RETURNING ordinal, position`;
-
-/** Parameters: the columns of `p`, in order. What only observes passes a revert marker, but no quarantine. */
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 export const INSERT_EVENT = `
-WITH p (id, grp, observes, now, ticket, tenant, imported, type, action, call, wire, arguments, raw, result, class, keys,
-  at) AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))
 INSERT INTO action_events (event_id, group_id, root_frame_id, sequence, position, type, action_id, tool_call_id,
   wire_id, canonical_arguments, raw_arguments, result, side_effect_class, resource_keys, created_at)
-SELECT p.id, g.group_id, g.root_frame_id,
-  (SELECT COALESCE(MAX(sequence) + 1, 0) FROM action_events WHERE group_id = g.group_id),
-  ${nextPosition('g.root_frame_id')},
-  p.type, p.action, p.call, p.wire, p.arguments, p.raw, p.result, p.class, p.keys, p.at
-FROM p JOIN action_groups g ON g.group_id = p.grp
-  JOIN sessions s ON s.root_frame_id = g.root_frame_id AND s.tenant_id = p.tenant
-WHERE (p.imported OR NOT (${quarantined('g.root_frame_id')} OR (NOT p.observes AND ${reverting('g.root_frame_id')})))
-  AND ${holdsPen('g.root_frame_id')}
-RETURNING root_frame_id, sequence, position,
-  (SELECT branch_id FROM action_groups g WHERE g.group_id = action_events.group_id) AS branch_id`;
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Why an insert into the ledger found no place: branch or null, group or null, tenant. */
 export const WHY_REFUSED = `
@@ -62,13 +55,10 @@ SELECT b.branch_id, ${quarantined('b.root_frame_id')} AS quarantined, ${revertin
 FROM session_branches b JOIN sessions s ON s.root_frame_id = b.root_frame_id
 WHERE b.branch_id = COALESCE(?, (SELECT branch_id FROM action_groups WHERE group_id = ?)) AND s.tenant_id = ?`;
 
-/** Parameters: the columns of `p`, in order. */
+export const NEXT_MESSAGE = `SELECT COALESCE(MAX(seq) + 1, 1) AS seq FROM messages WHERE root_frame_id = ?`;
 export const INSERT_MESSAGE = `
-WITH p (id, root, branch, role, content, metadata, grp, event, at) AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?))
 INSERT INTO messages (message_id, root_frame_id, branch_id, seq, role, content, metadata, group_id, event_id, created_at)
-SELECT id, root, branch, (SELECT COALESCE(MAX(seq) + 1, 1) FROM messages WHERE root_frame_id = p.root),
-  role, content, metadata, grp, event, at FROM p
-RETURNING seq`;
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export const SEAL_GROUP = `UPDATE action_groups SET sealed_at = ? WHERE group_id = ? AND sealed_at IS NULL`;
 

@@ -1,5 +1,5 @@
 import { fail, LIMITS } from '../../core/index.ts';
-import type { ReadTx, SqlValue, Tx } from '../../store/index.ts';
+import type { ReadTx, Tx } from '../../store/index.ts';
 import { type EffectHistory, historyOf } from '../history.ts';
 import { LogState } from '../log-state.ts';
 import type {
@@ -14,16 +14,20 @@ import type {
 import { interruption, makeClaim, makeObservation, makeOutcome } from '../records.ts';
 import { checkRunId } from '../validity.ts';
 import {
+  CLAIM_IS_THERE,
   CLAIM_STATE,
   INSERT_CLAIM,
   INSERT_OBSERVATION,
   INSERT_OUTCOME,
   INTERRUPTED_CLAIMS,
+  LAST_POSITION,
   OBSERVATION_IS_THERE,
   OPEN_CLAIMS_OF_OPERATION,
   RECORDS_OF_RUN,
 } from './queries.ts';
 import { bodyOf, recordOf } from './rows.ts';
+
+const MOST = LIMITS.effectRecordsPerRun;
 
 /** Whose log: a tenant's root run. Records of another tenant are never seen, not even as a conflict. */
 export interface LedgerRun {
@@ -37,36 +41,39 @@ export interface LedgerClaimInput extends ClaimInput {
 }
 
 /**
- * Claims an effect: one statement. The tool may run once the transaction has committed.
+ * Claims an effect: two statements. The tool may run once the transaction has committed.
  * Throws `EFFECT_CONFLICT`, `LIMIT_REACHED`, `EFFECT_RECORD_INVALID` or `EFFECT_RUN_ID_INVALID`.
  */
 export async function claim(tx: Tx, run: LedgerRun, input: LedgerClaimInput): Promise<EffectClaim> {
   const made = makeClaim(input, checkRunId(run.runId), 0);
   const body = bodyOf({ type: 'claim', record: made });
-  const params = [run.tenantId, run.runId, made.effectId, input.operationId ?? null, body, LIMITS.effectRecordsPerRun];
-  const sequence = await insert(tx, INSERT_CLAIM, params);
-  if (sequence === null) throw await refusedClaim(tx, run, made);
+  const sequence = await nextPosition(tx, run);
+  if (sequence > MOST && !(await tx.get(CLAIM_IS_THERE, [run.tenantId, run.runId, made.effectId]))) throw full();
+  const params = [run.tenantId, run.runId, sequence, made.effectId, input.operationId ?? null, body];
+  const { changes } = await tx.run(INSERT_CLAIM, params);
+  if (changes === 0) throw fail('EFFECT_CONFLICT', 'The run already has a claim with this effect id.');
   return { ...made, sequence };
 }
 
 /**
- * Records what the executor reported: one statement. Null when the effect was already settled.
- * Throws `EFFECT_NOT_FOUND` for an effect without a claim.
+ * Records what the executor reported: two statements. Null when the effect was already settled. Progress (`running`)
+ * needs room among the run's records, an ending always finds some.
+ * Throws `EFFECT_NOT_FOUND` for an effect without a claim, or `LIMIT_REACHED`.
  */
 export async function recordOutcome(tx: Tx, run: LedgerRun, input: OutcomeInput): Promise<EffectOutcome | null> {
   const made = makeOutcome(input, 0);
-  const body = bodyOf({ type: 'outcome', record: made });
-  const most = LIMITS.effectRecordsPerRun;
-  const params = [run.tenantId, run.runId, made.effectId, made.execution, made.impact, body, most];
-  const sequence = await insert(tx, INSERT_OUTCOME, params);
-  if (sequence !== null) return { ...made, sequence };
-  const state = await tx.get(CLAIM_STATE, [run.tenantId, run.runId, made.effectId]);
+  const { effectId, execution, impact } = made;
+  const state = await tx.get<{ settled: number; last: number }>(CLAIM_STATE, [run.tenantId, run.runId, effectId]);
   if (!state) throw fail('EFFECT_NOT_FOUND', 'The run has no claim with this effect id.');
-  if (state['settled'] === 0) throw full();
-  return null;
+  if (state.settled !== 0) return null;
+  const sequence = state.last + 1;
+  if (execution === 'running' && sequence > MOST) throw full();
+  const body = bodyOf({ type: 'outcome', record: made });
+  await tx.run(INSERT_OUTCOME, [run.tenantId, run.runId, sequence, effectId, execution, impact, body]);
+  return { ...made, sequence };
 }
 
-/** Records what a reading saw: one statement. Null when its id is taken. */
+/** Records what a reading saw: two statements. Null when its id is taken. Throws `LIMIT_REACHED`. */
 export async function recordObservation(
   tx: Tx,
   run: LedgerRun,
@@ -74,11 +81,11 @@ export async function recordObservation(
 ): Promise<EffectObservation | null> {
   const made = makeObservation(input, 0);
   const body = bodyOf({ type: 'observation', record: made });
-  const params = [run.tenantId, checkRunId(run.runId), made.observationId, body, LIMITS.effectRecordsPerRun];
-  const sequence = await insert(tx, INSERT_OBSERVATION, params);
-  if (sequence !== null) return { ...made, sequence };
-  if (await tx.get(OBSERVATION_IS_THERE, [run.tenantId, run.runId, made.observationId])) return null;
-  throw full();
+  const id = made.observationId;
+  const sequence = await nextPosition(tx, { ...run, runId: checkRunId(run.runId) });
+  if (sequence > MOST && !(await tx.get(OBSERVATION_IS_THERE, [run.tenantId, run.runId, id]))) throw full();
+  const { changes } = await tx.run(INSERT_OBSERVATION, [run.tenantId, run.runId, sequence, id, body]);
+  return changes === 0 ? null : { ...made, sequence };
 }
 
 /**
@@ -137,20 +144,13 @@ function addRead(state: LogState, entry: EffectRecord): void {
   }
 }
 
-async function insert(tx: Tx, text: string, params: readonly SqlValue[]): Promise<number | null> {
-  const row = await tx.get<{ sequence: number }>(text, params);
-  return row?.sequence ?? null;
-}
-
-async function refusedClaim(tx: Tx, run: LedgerRun, made: EffectClaim): Promise<Error> {
-  if (await tx.get(CLAIM_STATE, [run.tenantId, run.runId, made.effectId]))
-    return fail('EFFECT_CONFLICT', 'The run already has a claim with this effect id.');
-  return full();
+async function nextPosition(tx: Tx, run: LedgerRun): Promise<number> {
+  const row = await tx.get<{ last: number | null }>(LAST_POSITION, [run.tenantId, run.runId]);
+  return (row?.last ?? 0) + 1;
 }
 
 function full(): Error {
-  const max = LIMITS.effectRecordsPerRun;
-  return fail('LIMIT_REACHED', `A run has at most ${max} records of effects.`, {
-    details: { limit: 'effectRecordsPerRun', max },
+  return fail('LIMIT_REACHED', `A run has at most ${MOST} records of effects.`, {
+    details: { limit: 'effectRecordsPerRun', max: MOST },
   });
 }

@@ -1,50 +1,36 @@
-/** The next position of a run; within a write transaction nobody else can take it. */
-const NEXT = `COALESCE((SELECT MAX(r.sequence) FROM effect_records r
-    WHERE r.tenant_id = new.tenant_id AND r.run_id = new.run_id), 0) + 1`;
-
 const SETTLED = `SELECT 1 FROM effect_records s WHERE s.tenant_id = c.tenant_id AND s.run_id = c.run_id
     AND s.effect_id = c.effect_id AND s.type = 'outcome' AND s.execution <> 'running'`;
 const RUNNING = `SELECT 1 FROM effect_records s WHERE s.tenant_id = c.tenant_id AND s.run_id = c.run_id
     AND s.effect_id = c.effect_id AND s.type = 'outcome' AND s.execution = 'running'`;
 
-/**
- * tenant, run, effect, operation, body, most records. Answers the position; lands on nothing when the effect id is
- * taken or the run is full.
- */
+/** The last position of a run: tenant, run. Within a write transaction nobody else can take the next one. */
+export const LAST_POSITION = `SELECT MAX(sequence) AS last FROM effect_records WHERE tenant_id = ? AND run_id = ?`;
+
+// Plain values after a reading: one statement that does both keeps rows aside, and costs twice as much.
+/** tenant, run, position, effect, operation, body. Lands on nothing when the effect id is taken. */
 export const INSERT_CLAIM = `
-WITH new (tenant_id, run_id, effect_id, operation_id, body, most) AS (VALUES (?, ?, ?, ?, ?, ?))
 INSERT INTO effect_records (tenant_id, run_id, sequence, type, effect_id, operation_id, body)
-SELECT new.tenant_id, new.run_id, ${NEXT}, 'claim', new.effect_id, new.operation_id, new.body FROM new
-WHERE ${NEXT} <= new.most AND NOT EXISTS (SELECT 1 FROM effect_records c WHERE c.tenant_id = new.tenant_id
-  AND c.run_id = new.run_id AND c.effect_id = new.effect_id AND c.type = 'claim')
-RETURNING sequence`;
+VALUES (?, ?, ?, 'claim', ?, ?, ?) ON CONFLICT DO NOTHING`;
 
-/**
- * tenant, run, effect, execution, impact, body, most records. Lands when the claim is there and not settled; progress
- * (`running`) also needs room, an ending always finds some.
- */
+/** tenant, run, position, effect, execution, impact, body. */
 export const INSERT_OUTCOME = `
-WITH new (tenant_id, run_id, effect_id, execution, impact, body, most) AS (VALUES (?, ?, ?, ?, ?, ?, ?))
 INSERT INTO effect_records (tenant_id, run_id, sequence, type, effect_id, execution, impact, body)
-SELECT new.tenant_id, new.run_id, ${NEXT}, 'outcome', new.effect_id, new.execution, new.impact, new.body
-FROM new JOIN effect_records c ON c.tenant_id = new.tenant_id AND c.run_id = new.run_id
-  AND c.effect_id = new.effect_id AND c.type = 'claim'
-WHERE NOT EXISTS (${SETTLED}) AND (new.execution <> 'running' OR ${NEXT} <= new.most)
-RETURNING sequence`;
+VALUES (?, ?, ?, 'outcome', ?, ?, ?, ?)`;
 
-/** tenant, run, observation, body, most records. */
+/** tenant, run, position, observation, body. Lands on nothing when the observation id is taken. */
 export const INSERT_OBSERVATION = `
-WITH new (tenant_id, run_id, observation_id, body, most) AS (VALUES (?, ?, ?, ?, ?))
 INSERT INTO effect_records (tenant_id, run_id, sequence, type, observation_id, body)
-SELECT new.tenant_id, new.run_id, ${NEXT}, 'observation', new.observation_id, new.body FROM new
-WHERE ${NEXT} <= new.most AND NOT EXISTS (SELECT 1 FROM effect_records o WHERE o.tenant_id = new.tenant_id
-  AND o.run_id = new.run_id AND o.observation_id = new.observation_id AND o.type = 'observation')
-RETURNING sequence`;
+VALUES (?, ?, ?, 'observation', ?, ?) ON CONFLICT DO NOTHING`;
 
-/** Whether an effect is claimed, and whether it is settled: tenant, run, effect. */
+/** Whether an effect is claimed: tenant, run, effect. */
+export const CLAIM_IS_THERE = `SELECT sequence FROM effect_records
+WHERE tenant_id = ? AND run_id = ? AND effect_id = ? AND type = 'claim'`;
+
+/** A claimed effect: whether it is settled, and the last position of its run. tenant, run, effect. */
 export const CLAIM_STATE = `
-SELECT EXISTS (${SETTLED}) AS settled FROM effect_records c
-WHERE c.tenant_id = ? AND c.run_id = ? AND c.effect_id = ? AND c.type = 'claim'`;
+SELECT EXISTS (${SETTLED}) AS settled,
+  (SELECT MAX(l.sequence) FROM effect_records l WHERE l.tenant_id = c.tenant_id AND l.run_id = c.run_id) AS last
+FROM effect_records c WHERE c.tenant_id = ? AND c.run_id = ? AND c.effect_id = ? AND c.type = 'claim'`;
 
 /** tenant, run, observation. */
 export const OBSERVATION_IS_THERE = `SELECT sequence FROM effect_records

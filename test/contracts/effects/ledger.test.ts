@@ -36,7 +36,7 @@ async function ledger(t: TestContext) {
 }
 
 check(
-  'a claim, an outcome and an observation are one statement each, in whatever transaction they are put',
+  'a claim, an outcome and an observation are a reading and an insert each, in whatever transaction they are put',
   async (t) => {
     const { store, counts } = await ledger(t);
     await store.write('t1', (tx) => claim(tx, run, { ...claimOf(note()), operationId: 'op' }));
@@ -51,8 +51,8 @@ check(
         exists: true,
       });
     });
-    assert.equal(counts.statementsOf('t1').length, 1);
-    assert.equal(counts.statementsOf('t2').length, 2);
+    assert.equal(counts.statementsOf('t1').length, 2);
+    assert.equal(counts.statementsOf('t2').length, 4);
   },
 );
 
