@@ -19,7 +19,7 @@ import { canonicalJson, type Clock, createIds, type JsonObject, noFaults, noTele
 import { type Filesystem, openFilesystem } from '../effects/index.ts';
 import { guardedToolOf, settledGuardTool } from '../mcp/index.ts';
 import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
-import { packageSessionHooks, type SessionPackages } from '../packages/index.ts';
+import type { SessionPackages } from '../packages/index.ts';
 import { type RunRecord, Runs, runSessionHooks } from '../runs/index.ts';
 import type { Principal, SessionContext } from '../sessions/index.ts';
 import { addProject, appendFeed, ensureTenant, findProject, startHeartbeat, type Store } from '../store/index.ts';
@@ -97,7 +97,7 @@ async function assemble(
   const sessions: SessionContext = {
     clock,
     ids,
-    hooks: [autonomyHooks, approvalSessionHooks, packageSessionHooks, callSessionHooks, runSessionHooks(clock)],
+    hooks: [autonomyHooks, approvalSessionHooks, callSessionHooks, runSessionHooks(clock)],
   };
   const faults = options.faults ?? noFaults;
   const histories = openHistories({ store, dataDir, context: sessions, given: options.workspaceOf, faults });

@@ -4,7 +4,6 @@ export { type AutoModeTrust, NO_AUTO_MODE, portableAutoMode } from './auto-mode/
 export type { AutoModeScope } from './auto-mode/scope.ts';
 export { type ExportedPackage, ExportStages } from './export/export.ts';
 export { type NotesInput, reproductionNotes } from './export/notes.ts';
-export { packageSessionHooks } from './hooks.ts';
 export { replaceUrls } from './import/delivery-text.ts';
 export { ImportStages } from './import/stages.ts';
 export { type ImportResult, PACKAGE_CONTENT_TYPE, type PackageContext } from './model.ts';
@@ -18,6 +17,5 @@ export {
   type Trusted,
 } from './quarantine.ts';
 export type { ReceivedPackage } from './receive.ts';
-export { addRecord, countRecords, listRecords, type RecordKind, type SessionRecord } from './records.ts';
 export { type PackageSeams, SessionPackages } from './service.ts';
 export { packagesSchema } from './tables.ts';

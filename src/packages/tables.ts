@@ -1,10 +1,6 @@
 import type { ContextSchema } from '../store/index.ts';
 
-/**
- * What a session is made of beside its history, as documents in the shape in which they travel: cells, artifacts and
- * their versions, deliveries, plans and the like. `bytes_name` names the file under the session's folder of imports
- * that holds a version's bytes.
- */
+/** Where records of imported sessions were kept before the tables of sessions took them in. */
 const RECORDS = `
 CREATE TABLE session_records (
   root_frame_id TEXT NOT NULL REFERENCES sessions (root_frame_id),
@@ -30,5 +26,6 @@ export const packagesSchema: ContextSchema = {
       sqlite: RECORDS,
       needs: [{ context: 'sessions', number: 2 }],
     },
+    { number: 2, name: 'records have one home', sqlite: 'DROP TABLE session_records;' },
   ],
 };

@@ -1,6 +1,6 @@
 import type { ContextSchema } from '../store/index.ts';
 import { CHECKPOINT_TABLES } from './checkpoint-tables.ts';
-import { RECORD_TABLES } from './records/tables.ts';
+import { RECORD_TABLES, RECORDS_TRAVEL_WHOLE } from './records/tables.ts';
 import { WORKSPACE_TABLES } from './workspace/tables.ts';
 
 const SESSIONS = `
@@ -162,5 +162,6 @@ export const sessionsSchema: ContextSchema = {
     { number: 2, name: 'checkpoints, restore operations and attempts', sqlite: CHECKPOINT_TABLES },
     { number: 3, name: 'workspace trees and packs', sqlite: WORKSPACE_TABLES },
     { number: 4, name: 'artifacts, deliveries, notebook and side records', sqlite: RECORD_TABLES },
+    { number: 5, name: 'records keep what travels with them', sqlite: RECORDS_TRAVEL_WHOLE },
   ],
 };

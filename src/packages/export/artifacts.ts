@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { bytesHoldSecret, isPlainFileName, isSecretPath } from '../../archive/index.ts';
 import { type JsonObject, LIMITS, redactText } from '../../core/index.ts';
 import { digestOf, fileChunks } from '../import/files.ts';
+import { type Artifact, ARTIFACT, type ArtifactVersion, ARTIFACT_VERSION, documentOf } from '../../sessions/index.ts';
 import type { PackageContext } from '../model.ts';
-import { type SessionRecord, wordOf } from '../records.ts';
 
 /** The artifacts of a package, and where the bytes of their versions lie. */
 export interface PackagedArtifacts {
@@ -16,8 +16,8 @@ export interface PackagedArtifacts {
 }
 
 export interface ArtifactRecords {
-  readonly artifacts: readonly SessionRecord[];
-  readonly versions: readonly SessionRecord[];
+  readonly artifacts: readonly Artifact[];
+  readonly versions: readonly ArtifactVersion[];
   readonly cellIds: ReadonlySet<string>;
   readonly environmentIds: ReadonlySet<string>;
 }
@@ -31,10 +31,11 @@ export async function packageArtifacts(
 ): Promise<PackagedArtifacts> {
   const artifacts: JsonObject[] = [];
   const excluded: JsonObject[] = [];
+  const [artifactIds, versionIds] = [new Set<string>(), new Set<string>()];
   const data = new Map<string, { size: number; path: string }>();
-  const byArtifact = Map.groupBy(records.versions, ({ body }) => wordOf(body, 'artifact_id'));
-  for (const { id, body } of records.artifacts) {
-    const name = wordOf(body, 'filename');
+  const byArtifact = Map.groupBy(records.versions, ({ artifactId }) => artifactId);
+  for (const artifact of records.artifacts) {
+    const { id, filename: name } = artifact;
     const hidden = isSecretPath(name) || !isPlainFileName(name) || redactText(name) !== name;
     const versions = hidden
       ? []
@@ -45,21 +46,13 @@ export async function packageArtifacts(
       excluded.push({ artifact_id: id, reason: hidden ? 'secret_filename' : 'no_importable_version' });
       continue;
     }
-    const latest = available.find((version) => version['version_id'] === body['latest_version_id']);
-    artifacts.push({ ...body, latest_version_id: latest?.['version_id'] ?? newest, versions });
+    const latest = available.find((version) => version['version_id'] === artifact.latestVersionId);
+    const document = documentOf(ARTIFACT, artifact);
+    artifactIds.add(id);
+    for (const version of byArtifact.get(id) ?? []) versionIds.add(version.id);
+    artifacts.push({ ...document, latest_version_id: latest?.['version_id'] ?? newest, versions });
   }
-  const idsOf = (list: readonly JsonObject[], field: string): ReadonlySet<string> =>
-    new Set(list.map((item) => wordOf(item, field)));
-  return {
-    artifacts,
-    excluded,
-    data,
-    artifactIds: idsOf(artifacts, 'artifact_id'),
-    versionIds: idsOf(
-      artifacts.flatMap(({ versions }) => versions as JsonObject[]),
-      'version_id',
-    ),
-  };
+  return { artifacts, excluded, data, artifactIds, versionIds };
 }
 
 interface VersionTools {
@@ -70,26 +63,24 @@ interface VersionTools {
 async function packageVersions(
   { files, importsFolder }: PackageContext,
   root: string,
-  records: readonly SessionRecord[],
+  records: readonly ArtifactVersion[],
   { cellIds, environmentIds }: ArtifactRecords,
   { knownSecrets, data }: VersionTools,
 ): Promise<JsonObject[]> {
   const versions: JsonObject[] = [];
-  for (const { body, bytesName } of records) {
-    const path = bytesName === undefined ? undefined : join(importsFolder, root, 'artifacts', bytesName);
-    const found = path === undefined ? undefined : await readable(files, path, body['checksum']);
+  for (const version of records) {
+    const { bytesName, checksum } = version;
+    const path = bytesName === null ? undefined : join(importsFolder, root, 'artifacts', bytesName);
+    const found = path === undefined ? undefined : await readable(files, path, checksum);
     const travels =
       found !== undefined && !(await bytesHoldSecret(fileChunks(files, found.path), knownSecrets)) ? found : undefined;
     if (travels) data.set(travels.sha256, travels);
-    const known = (ids: ReadonlySet<string>, field: string) => {
-      const value = body[field];
-      return typeof value === 'string' && ids.has(value) ? value : null;
-    };
-    const { artifact_id: _artifact, ...kept } = body;
+    const known = (ids: ReadonlySet<string>, id: string | null) => (id !== null && ids.has(id) ? id : null);
+    const { artifact_id: _artifact, bytes_name: _name, ...kept } = documentOf(ARTIFACT_VERSION, version);
     versions.push({
       ...kept,
-      producing_cell_id: known(cellIds, 'producing_cell_id'),
-      env_snapshot_id: known(environmentIds, 'env_snapshot_id'),
+      producing_cell_id: known(cellIds, version.producingCellId),
+      env_snapshot_id: known(environmentIds, version.envSnapshotId),
       available: travels !== undefined,
       snapshot_sha256: travels?.sha256 ?? null,
       ...(travels ? { checksum: travels.sha256, size_bytes: travels.size } : {}),
@@ -99,12 +90,12 @@ async function packageVersions(
 }
 
 /** The bytes of a version, if they can be read, are not too many and are what was recorded. */
-async function readable(files: PackageContext['files'], path: string, checksum: unknown) {
+async function readable(files: PackageContext['files'], path: string, checksum: string | null) {
   try {
     const { kind, size } = files.lstat(path);
     if (kind !== 'file' || size > LIMITS.archiveMemberBytes) return undefined;
     const sha256 = await digestOf(files, path);
-    return typeof checksum === 'string' && checksum !== sha256 ? undefined : { sha256, size, path };
+    return checksum !== null && checksum !== sha256 ? undefined : { sha256, size, path };
   } catch {
     return undefined;
   }

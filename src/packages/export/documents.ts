@@ -10,13 +10,26 @@ import {
 import {
   type ActionEvent,
   type ActionGroup,
+  ANNOTATION,
+  CAPABILITY_STATE,
+  CELL,
   type Checkpoint,
+  CHECKPOINT_STATE,
+  COMPLETION_DELIVERY,
+  documentOf,
+  ENVIRONMENT_SNAPSHOT,
   type ExecutionAttempt,
+  type Fields,
+  GENERATION,
   getSetting,
   lastOrdinalBy,
+  LINEAGE_EDGE,
   listBranches,
   listRestores,
+  MEMORY,
   type Message,
+  OPERATION,
+  PLAN,
   portableAttempts,
   portableCheckpoints,
   portableEvents,
@@ -24,11 +37,15 @@ import {
   portableMessages,
   type PortablePage,
   type Principal,
+  type RecordOf,
+  RECOVERY_ENTRY,
+  REVIEW_STEP,
   type Session,
   type SessionBranch,
+  type Shape,
+  walkRecords,
 } from '../../sessions/index.ts';
 import { requireProject, type ReadTx, type SqlValue } from '../../store/index.ts';
-import { type RecordKind, recordsOfKind, wordOf } from '../records.ts';
 import { notExportable } from './guard.ts';
 import { EMPTY_TREE_ID } from './workspace.ts';
 import type { PackagedArtifacts } from './artifacts.ts';
@@ -210,36 +227,46 @@ function errorDocument(error: string | null): JsonValue {
   }
 }
 
-const records = (tx: ReadTx, root: string, kind: RecordKind): AsyncGenerator<JsonObject> =>
-  mapped(recordsOfKind(tx, root, kind), ({ body }) => body);
+/** Kinds whose documents name their session. */
+const PLACED: ReadonlySet<Shape> = new Set([GENERATION, ANNOTATION, OPERATION, RECOVERY_ENTRY, CHECKPOINT_STATE]);
+
+/** The records of a kind as documents, each changed before. */
+async function* documents<F extends Fields>(
+  { tx, session: { rootFrameId } }: Pick<DocumentTools, 'tx' | 'session'>,
+  shape: Shape<F>,
+  change: (record: RecordOf<F>) => RecordOf<F> | null = (record) => record,
+): AsyncGenerator<JsonObject> {
+  const place = PLACED.has(shape) ? { root_frame_id: rootFrameId } : {};
+  for await (const record of walkRecords(tx, rootFrameId, shape)) {
+    const kept = change(record);
+    if (kept !== null) yield { ...documentOf(shape, kept), ...place };
+  }
+}
+
+const known = (ids: ReadonlySet<string>, id: string | null): string | null => (id !== null && ids.has(id) ? id : null);
 
 /** A record whose generation is not the session's own names none. */
 const ownGeneration =
   (ids: ReadonlySet<string>) =>
-  (body: JsonObject): JsonObject => ({
-    ...body,
-    generation_id: ids.has(wordOf(body, 'generation_id')) ? (body['generation_id'] as JsonValue) : null,
+  <R extends { readonly generationId: string | null }>(record: R): R => ({
+    ...record,
+    generationId: known(ids, record.generationId),
   });
 
-export function notebookDocument({ tx, session, generationIds }: DocumentTools): DocumentMembers {
-  return { cells: mapped(records(tx, session.rootFrameId, 'cell'), ownGeneration(generationIds)) };
-}
+export const notebookDocument = (tools: DocumentTools): DocumentMembers => ({
+  cells: documents(tools, CELL, ownGeneration(tools.generationIds)),
+});
 
-export function environmentDocument({ tx, session: { rootFrameId }, generationIds }: DocumentTools): DocumentMembers {
-  return {
-    generations: records(tx, rootFrameId, 'generation'),
-    artifact_environment_snapshots: mapped(
-      records(tx, rootFrameId, 'environment_snapshot'),
-      ownGeneration(generationIds),
-    ),
-  };
-}
+export const environmentDocument = (tools: DocumentTools): DocumentMembers => ({
+  generations: documents(tools, GENERATION),
+  artifact_environment_snapshots: documents(tools, ENVIRONMENT_SNAPSHOT, ownGeneration(tools.generationIds)),
+});
 
 export async function snapshotsDocument(tools: DocumentTools): Promise<DocumentMembers> {
   const { tx, principal, session, branches, treeMap, activeTreeId } = tools;
   const root = session.rootFrameId;
   async function* operations(): AsyncGenerator<JsonObject> {
-    yield* records(tx, root, 'operation');
+    yield* documents(tools, OPERATION);
     for (let after: string | undefined; ; ) {
       const query = { limit: PAGE_ROWS, ...(after === undefined ? {} : { after }) };
       const page = await listRestores(tx, principal, root, query);
@@ -264,9 +291,9 @@ export async function snapshotsDocument(tools: DocumentTools): Promise<DocumentM
   return {
     branches: branches.map(branchDocument),
     checkpoints: mapped(checkpointsOf(tx, root), (checkpoint) => checkpointDocument(tools, checkpoint)),
-    checkpoint_states: records(tx, root, 'checkpoint_state'),
+    checkpoint_states: documents(tools, CHECKPOINT_STATE),
     operations: operations(),
-    recovery_journal: records(tx, root, 'recovery_entry'),
+    recovery_journal: documents(tools, RECOVERY_ENTRY),
     workspace: {
       active_branch_id: session.activeBranchId,
       active_source_tree_id: activeTreeId,
@@ -335,45 +362,43 @@ async function metadataDocument(tx: ReadTx, { branchId, metadata }: Checkpoint):
   };
 }
 
-export function artifactsDocument({ tx, session, artifacts }: DocumentTools): DocumentMembers {
+export function artifactsDocument(tools: DocumentTools): DocumentMembers {
+  const { artifacts, excluded } = tools.artifacts;
   return {
-    artifacts: [...artifacts.artifacts],
-    excluded: [...artifacts.excluded],
-    completion_deliveries: mapped(records(tx, session.rootFrameId, 'completion_delivery'), (body) => {
-      const { idempotency_key: _key, ...kept } = body;
-      return kept;
-    }),
+    artifacts: [...artifacts],
+    excluded: [...excluded],
+    completion_deliveries: mapped(documents(tools, COMPLETION_DELIVERY), withoutKey),
   };
 }
 
-export function lineageDocument({ tx, session, artifacts }: DocumentTools): DocumentMembers {
-  async function* edges(): AsyncGenerator<JsonObject> {
-    for await (const edge of records(tx, session.rootFrameId, 'lineage_edge'))
-      if (['input_version_id', 'output_version_id'].every((end) => artifacts.versionIds.has(wordOf(edge, end))))
-        yield edge;
-  }
-  return { edges: edges() };
+/** The key under which a delivery was asked for stays where it was asked for. */
+function withoutKey({ idempotency_key: _key, ...delivery }: JsonObject): JsonObject {
+  return delivery;
 }
 
-export function plansDocument({ tx, session, artifacts }: DocumentTools): DocumentMembers {
-  return {
-    plans: mapped(records(tx, session.rootFrameId, 'plan'), (plan) => ({
-      ...plan,
-      artifact_id: artifacts.artifactIds.has(wordOf(plan, 'artifact_id')) ? (plan['artifact_id'] as JsonValue) : null,
-    })),
-  };
-}
+export const lineageDocument = (tools: DocumentTools): DocumentMembers => ({
+  edges: documents(tools, LINEAGE_EDGE, (edge) => {
+    const { versionIds } = tools.artifacts;
+    return versionIds.has(edge.inputVersionId) && versionIds.has(edge.outputVersionId) ? edge : null;
+  }),
+});
 
-export async function reviewDocument({ tx, session, artifacts, autoMode }: DocumentTools): Promise<DocumentMembers> {
-  const root = session.rootFrameId;
+export const plansDocument = (tools: DocumentTools): DocumentMembers => ({
+  plans: documents(tools, PLAN, (plan) => ({
+    ...plan,
+    artifactId: known(tools.artifacts.artifactIds, plan.artifactId),
+  })),
+});
+
+export async function reviewDocument(tools: DocumentTools): Promise<DocumentMembers> {
+  const { tx, artifacts, autoMode } = tools;
+  const root = tools.session.rootFrameId;
   const automatic = await getSetting(tx, root, `review:auto:${root}`);
-  async function* annotations(): AsyncGenerator<JsonObject> {
-    for await (const annotation of records(tx, root, 'annotation'))
-      if (artifacts.artifactIds.has(wordOf(annotation, 'artifact_id'))) yield annotation;
-  }
   return {
-    annotations: annotations(),
-    activity_steps: records(tx, root, 'review_step'),
+    annotations: documents(tools, ANNOTATION, (one) =>
+      known(artifacts.artifactIds, one.artifactId) === null ? null : one,
+    ),
+    activity_steps: documents(tools, REVIEW_STEP),
     settings: {
       auto_review: automatic === null ? null : automatic === '1',
       reviewer_model: await getSetting(tx, root, `review:model:${root}`),
@@ -383,12 +408,14 @@ export async function reviewDocument({ tx, session, artifacts, autoMode }: Docum
   };
 }
 
-export const memoryDocument = ({ tx, session }: DocumentTools): DocumentMembers => ({
-  memories: records(tx, session.rootFrameId, 'memory'),
-});
+export const memoryDocument = (tools: DocumentTools): DocumentMembers => ({ memories: documents(tools, MEMORY) });
 
-export const capabilitiesDocument = ({ tx, session }: DocumentTools): DocumentMembers => ({
-  states: records(tx, session.rootFrameId, 'capability_state'),
+/** A switch belongs to this session or to its project, whatever its id was written as. */
+export const capabilitiesDocument = (tools: DocumentTools): DocumentMembers => ({
+  states: documents(tools, CAPABILITY_STATE, (state) => ({
+    ...state,
+    scopeId: state.scope === 'project' ? tools.session.projectId : tools.session.rootFrameId,
+  })),
 });
 
 export async function permissionsDocument({ tx, principal, session }: DocumentTools): Promise<DocumentMembers> {
@@ -420,10 +447,10 @@ export async function requireSealedUnchanged(
   changed: (value: JsonValue) => boolean,
 ): Promise<void> {
   const delivered = new Set<string>();
-  for await (const { body } of recordsOfKind(tx, session.rootFrameId, 'completion_delivery')) {
-    delivered.add(wordOf(body, 'message_id'));
-    const { idempotency_key: _key, ...kept } = body;
-    if (changed(kept)) throw notExportable('a completion delivery changed during safe projection');
+  for await (const delivery of walkRecords(tx, session.rootFrameId, COMPLETION_DELIVERY)) {
+    delivered.add(delivery.messageId);
+    if (changed(withoutKey(documentOf(COMPLETION_DELIVERY, delivery))))
+      throw notExportable('a completion delivery changed during safe projection');
   }
   if (delivered.size === 0) return;
   for await (const message of pages((after) => portableMessages(tx, session.rootFrameId, after, PAGE_ROWS)))

@@ -21,13 +21,23 @@ import {
   redact,
   writeAll,
 } from '../../core/index.ts';
-import type { Principal, Session, WorkspaceTree } from '../../sessions/index.ts';
+import {
+  ARTIFACT,
+  ARTIFACT_VERSION,
+  CELL,
+  ENVIRONMENT_SNAPSHOT,
+  GENERATION,
+  type Principal,
+  type Session,
+  type Shape,
+  walkRecords,
+  type WorkspaceTree,
+} from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
 import { fileChunks, removeFolder } from '../import/files.ts';
 import { planImport } from '../import/plan.ts';
 import { PackageReader } from '../import/reader.ts';
 import { PACKAGE_CONTENT_TYPE, type PackageContext, secretValues } from '../model.ts';
-import { listRecords, recordsOfKind, wordOf } from '../records.ts';
 import { autoModeDocument } from './auto-mode.ts';
 import { packageArtifacts, type PackagedArtifacts } from './artifacts.ts';
 import * as documents from './documents.ts';
@@ -176,19 +186,25 @@ async function readBefore(tx: ReadTx, root: string) {
   const treeIds = new Set<string>();
   for await (const { workspaceTreeId } of documents.checkpointsOf(tx, root))
     treeIds.add(workspaceTreeId ?? EMPTY_TREE_ID);
-  const idsOf = async (kind: 'cell' | 'generation' | 'environment_snapshot'): Promise<ReadonlySet<string>> => {
+  const idsOf = async (shape: Shape): Promise<ReadonlySet<string>> => {
     const ids = new Set<string>();
-    for await (const { id } of recordsOfKind(tx, root, kind)) ids.add(id);
+    for await (const { id } of walkRecords(tx, root, shape)) ids.add(String(id));
     return ids;
   };
   return {
     treeIds,
-    cellIds: await idsOf('cell'),
-    generationIds: await idsOf('generation'),
-    environmentIds: await idsOf('environment_snapshot'),
-    artifacts: await listRecords(tx, root, 'artifact'),
-    versions: await listRecords(tx, root, 'artifact_version'),
+    cellIds: await idsOf(CELL),
+    generationIds: await idsOf(GENERATION),
+    environmentIds: await idsOf(ENVIRONMENT_SNAPSHOT),
+    artifacts: await allOf(walkRecords(tx, root, ARTIFACT)),
+    versions: await allOf(walkRecords(tx, root, ARTIFACT_VERSION)),
   };
+}
+
+async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
 }
 
 async function stageDocuments(staged: StagedFiles, tools: documents.DocumentTools): Promise<void> {
@@ -208,16 +224,13 @@ async function stageDocuments(staged: StagedFiles, tools: documents.DocumentTool
 
 /** The notes see what travels: redacted, and without what was left out. */
 async function notes(tools: documents.DocumentTools, artifacts: PackagedArtifacts): Promise<Buffer> {
-  const list = async (value: unknown): Promise<JsonValue[]> => {
-    const all: JsonValue[] = [];
-    for await (const item of value as AsyncIterable<JsonValue>) all.push(redact(item));
-    return all;
-  };
+  const list = async (value: unknown): Promise<JsonValue[]> =>
+    (await allOf(value as AsyncIterable<JsonValue>)).map((item) => redact(item));
   const environment = documents.environmentDocument(tools);
   const { project } = await documents.sessionDocument(tools);
   return reproductionNotes({
     rootFrameId: tools.session.rootFrameId,
-    projectName: wordOf(redact(project as JsonObject) as JsonObject, 'name'),
+    projectName: (redact(project as JsonObject) as { name: string }).name,
     environment: {
       generations: await list(environment['generations']),
       artifact_environment_snapshots: await list(environment['artifact_environment_snapshots']),

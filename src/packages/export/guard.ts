@@ -1,19 +1,31 @@
-import { fail, isJsonObject, type JsonObject, type JsonValue, LIMITS, type LimitName } from '../../core/index.ts';
+import {
+  digestJson,
+  fail,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  LIMITS,
+  type LimitName,
+} from '../../core/index.ts';
 import { RECORD_LISTS, type RecordLimits } from '../../archive/index.ts';
 import { listRules } from '../../approvals/index.ts';
 import {
+  ARTIFACT,
+  COMPLETION_DELIVERY,
+  countAllRecords,
   countHistory,
+  documentOf,
   getSetting,
   type Principal,
   requireSession,
   revertMarkerKey,
   type Session,
   sessionMark,
+  walkRecords,
 } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
 import type { PackageContext } from '../model.ts';
 import { readQuarantine } from '../quarantine.ts';
-import { countRecords, type RecordKind, recordsMark, recordsOfKind } from '../records.ts';
 
 export const notExportable = (why: string, cause?: unknown): Error =>
   fail('SESSION_NOT_EXPORTABLE', `The session cannot travel: ${why}.`, { cause });
@@ -41,10 +53,18 @@ export async function beginExport(tx: ReadTx, context: PackageContext, principal
 }
 
 export async function exportMark(tx: ReadTx, root: string): Promise<string> {
-  return `${await sessionMark(tx, root)}\n\n${await recordsMark(tx, root)}`;
+  return `${await sessionMark(tx, root)}\n${digestJson(await recordsMark(tx, root))}`;
 }
 
-const COUNTED: Readonly<Record<string, RecordKind>> = {
+/** How many records there are, and what the artifacts say: they are read before all others. */
+async function recordsMark(tx: ReadTx, root: string): Promise<JsonValue> {
+  const artifacts: JsonObject[] = [];
+  for await (const artifact of walkRecords(tx, root, ARTIFACT)) artifacts.push(documentOf(ARTIFACT, artifact));
+  return { counts: { ...(await countAllRecords(tx, root)) }, artifacts };
+}
+
+/** The kinds of the lists of a package. */
+const COUNTED: Readonly<Record<string, string>> = {
   cells: 'cell',
   checkpoint_states: 'checkpoint_state',
   recovery_journal: 'recovery_entry',
@@ -64,8 +84,8 @@ const COUNTED: Readonly<Record<string, RecordKind>> = {
 async function requireFew(tx: ReadTx, limits: RecordLimits, principal: Principal, session: Session): Promise<void> {
   const { rootFrameId: root, projectId } = session;
   const history = await countHistory(tx, root);
-  const records = await countRecords(tx, root);
-  const of = (kind: RecordKind): number => records.get(kind) ?? 0;
+  const records = await countAllRecords(tx, root);
+  const of = (kind: string): number => records[kind] ?? 0;
   const counts: Readonly<Record<string, number>> = {
     messages: history.messages,
     groups: history.groups,
@@ -85,12 +105,11 @@ async function requireFew(tx: ReadTx, limits: RecordLimits, principal: Principal
   if (of('artifact_version') > bound('packageArtifactVersions'))
     throw notExportable('it has too many artifact versions');
   let relations = 0;
-  for await (const { body } of recordsOfKind(tx, root, 'completion_delivery')) relations += entriesOf(body).length;
+  for await (const { manifest } of walkRecords(tx, root, COMPLETION_DELIVERY)) relations += entriesOf(manifest);
   if (relations > bound('packageDeliveryRelations')) throw notExportable('it has too many delivery Artifact relations');
 }
 
-export function entriesOf(delivery: JsonObject): readonly JsonValue[] {
-  const manifest = delivery['manifest'];
+function entriesOf(manifest: JsonValue): number {
   const entries = isJsonObject(manifest) ? manifest['artifacts'] : undefined;
-  return Array.isArray(entries) ? entries : [];
+  return Array.isArray(entries) ? entries.length : 0;
 }

@@ -1,17 +1,17 @@
 import { versionUrl } from '../../archive/index.ts';
 import { digestJson, fail, type JsonObject, sha256Hex } from '../../core/index.ts';
-import type { Message } from '../../sessions/index.ts';
-import type { SessionRecord } from '../records.ts';
+import { COMPLETION_DELIVERY, type Message } from '../../sessions/index.ts';
 import { type InjectionScreen, metadataOf } from './conversation.ts';
 import { replaceUrls } from './delivery-text.ts';
 import { Fields, fieldsOf } from './fields.ts';
 import type { Identities } from './identities.ts';
 import type { PlannedBytes, PlannedDelivery, PlannedFile } from './plan-model.ts';
+import { recordFrom } from './planned.ts';
 import type { PackageReader } from './reader.ts';
 
 export interface ArtifactPlan {
-  readonly artifacts: readonly SessionRecord[];
-  readonly versions: readonly SessionRecord[];
+  readonly artifacts: readonly JsonObject[];
+  readonly versions: readonly JsonObject[];
   readonly bytes: readonly PlannedBytes[];
   readonly files: readonly PlannedFile[];
 }
@@ -19,8 +19,8 @@ export interface ArtifactPlan {
 /** Artifacts with their versions, and the file of each version's bytes under the session's folder of imports. */
 export function planArtifacts(reader: PackageReader, ids: Identities): ArtifactPlan {
   const plan = {
-    artifacts: [] as SessionRecord[],
-    versions: [] as SessionRecord[],
+    artifacts: [] as JsonObject[],
+    versions: [] as JsonObject[],
     bytes: [] as PlannedBytes[],
     files: [] as PlannedFile[],
   };
@@ -29,15 +29,15 @@ export function planArtifacts(reader: PackageReader, ids: Identities): ArtifactP
     const artifactId = ids.need('artifact', row.value('artifact_id'), 'an artifact');
     const { versions: _versions, ...kept } = row.record;
     const latest = ids.need('version', row.value('latest_version_id'), 'an artifact');
-    const body: JsonObject = { ...kept, artifact_id: artifactId, latest_version_id: latest };
-    plan.artifacts.push({ id: artifactId, body });
+    plan.artifacts.push({ ...kept, artifact_id: artifactId, latest_version_id: latest });
     const versions = fieldsOf(row.objects('versions'), 'an artifact version');
     for (const [place, version] of versions.filter((one) => one.value('available') === true).entries()) {
-      const record = planVersion(reader, ids, version, artifactId, `${digits(index + 1)}-${digits(place + 1)}`);
       const sha256 = version.needText('snapshot_sha256');
-      plan.versions.push(record);
-      plan.bytes.push({ bytesName: record.bytesName, sha256 });
-      if (record.id === latest) plan.files.push({ name: row.needText('filename'), sha256 });
+      const bytesName = `${digits(index + 1)}-${digits(place + 1)}-${sha256}.bin`;
+      const planned = planVersion(reader, ids, version, artifactId);
+      plan.versions.push({ ...planned, bytes_name: bytesName });
+      plan.bytes.push({ bytesName, sha256 });
+      if (planned['version_id'] === latest) plan.files.push({ name: row.needText('filename'), sha256 });
     }
   }
   return plan;
@@ -45,18 +45,11 @@ export function planArtifacts(reader: PackageReader, ids: Identities): ArtifactP
 
 const digits = (value: number): string => String(value).padStart(6, '0');
 
-function planVersion(
-  reader: PackageReader,
-  ids: Identities,
-  row: Fields,
-  artifactId: string,
-  place: string,
-): SessionRecord & { readonly bytesName: string } {
-  const id = ids.need('version', row.value('version_id'), 'an artifact version');
+function planVersion(reader: PackageReader, ids: Identities, row: Fields, artifactId: string): JsonObject {
   const sha256 = row.needText('snapshot_sha256');
-  const body: JsonObject = {
+  return {
     ...row.record,
-    version_id: id,
+    version_id: ids.need('version', row.value('version_id'), 'an artifact version'),
     artifact_id: artifactId,
     producing_cell_id: ids.find('cell', row.value('producing_cell_id')),
     frame_id: ids.find('branch', row.value('frame_id')) ?? ids.root,
@@ -66,20 +59,18 @@ function planVersion(
     checksum: sha256,
     size_bytes: reader.pkg.files.get(`artifact-data/${sha256}`)?.size ?? 0,
   };
-  return { id, body, bytesName: `${place}-${sha256}.bin` };
 }
 
-export function planLineage(reader: PackageReader, ids: Identities): SessionRecord[] {
+export function planLineage(reader: PackageReader, ids: Identities): JsonObject[] {
   const edges = fieldsOf(reader.records('lineage.json', 'edges'), 'a lineage edge').flatMap((row) => {
     const input = ids.find('version', row.value('input_version_id'));
     const output = ids.find('version', row.value('output_version_id'));
-    // A version whose bytes did not travel is not here, nor what was made from it or with it.
-    if (input === null || output === null) return [];
+    // A version whose bytes did not travel is not here, nor what was made from it or with it; none is made from itself.
+    if (input === null || output === null || input === output) return [];
     const cell = ids.needIfPresent('cell', row.value('producing_cell_id'), 'a lineage edge');
-    const body = { input_version_id: input, output_version_id: output, producing_cell_id: cell };
-    return [{ id: [input, output, cell ?? ''].join('\n'), body }];
+    return [{ input_version_id: input, output_version_id: output, producing_cell_id: cell }];
   });
-  return [...new Map(edges.map((edge) => [edge.id, edge])).values()];
+  return [...new Map(edges.map((edge) => [Object.values(edge).join('\n'), edge])).values()];
 }
 
 /** The old names of messages that tell of a delivery. */
@@ -146,7 +137,7 @@ function planDelivery(row: Fields, source: Fields, message: Message, { ids, scre
   };
   const metadata = { ...(metadataOf(source, flagged) as JsonObject | null), completion_delivery: envelope };
   return {
-    record: { id, body },
+    delivery: recordFrom(COMPLETION_DELIVERY, body),
     message: { messageId: message.messageId, rootFrameId: ids.root, content, metadata },
   };
 }

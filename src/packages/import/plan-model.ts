@@ -1,16 +1,17 @@
-import type { JsonObject } from '../../core/index.ts';
 import type {
   ActionEvent,
   ActionGroup,
   Checkpoint,
+  CompletionDelivery,
   ExecutionAttempt,
   ImportedFace,
+  KernelGeneration,
   Message,
   SessionBranch,
   WorkspaceTree,
 } from '../../sessions/index.ts';
 import type { AutoModeImport } from '../auto-mode/model.ts';
-import type { RecordKind, SessionRecord } from '../records.ts';
+import type { PlannedRecords } from './planned.ts';
 
 /** A group of the ledger with its events, in their order. */
 export interface PlannedGroup {
@@ -26,7 +27,7 @@ export interface PlannedBytes {
 
 /** A delivery, and the message that it completes once it is bound. */
 export interface PlannedDelivery {
-  readonly record: SessionRecord;
+  readonly delivery: CompletionDelivery;
   readonly message: Pick<Message, 'messageId' | 'rootFrameId' | 'content' | 'metadata'>;
 }
 
@@ -57,7 +58,7 @@ export interface ImportPlan {
   readonly messages: readonly Message[];
   readonly groups: readonly PlannedGroup[];
   readonly attempts: readonly ExecutionAttempt[];
-  readonly records: ReadonlyMap<RecordKind, readonly SessionRecord[]>;
+  readonly records: PlannedRecords;
   readonly bytes: readonly PlannedBytes[];
   readonly deliveries: readonly PlannedDelivery[];
   readonly trees: readonly PlannedTree[];
@@ -71,5 +72,5 @@ export interface ImportPlan {
   readonly autoMode: AutoModeImport | null;
   readonly injectionFlags: number;
   readonly identityRemap: Readonly<Record<'actions' | 'artifacts' | 'versions' | 'cells' | 'checkpoints', number>>;
-  readonly marker: JsonObject;
+  readonly marker: KernelGeneration;
 }

@@ -1,6 +1,21 @@
 import { type Clock, fail, type Ids, type JsonObject, LIMITS } from '../../core/index.ts';
+import {
+  ANNOTATION,
+  ARTIFACT,
+  ARTIFACT_VERSION,
+  CAPABILITY_STATE,
+  CELL,
+  CHECKPOINT_STATE,
+  ENVIRONMENT_SNAPSHOT,
+  GENERATION,
+  LINEAGE_EDGE,
+  MEMORY,
+  OPERATION,
+  PLAN,
+  RECOVERY_ENTRY,
+  REVIEW_STEP,
+} from '../../sessions/index.ts';
 import type { AutoModePort } from '../auto-mode/model.ts';
-import type { RecordKind, SessionRecord } from '../records.ts';
 import { planAutoMode } from './auto-mode.ts';
 import { deliveredMessages, planArtifacts, planDeliveries, planLineage } from './artifacts.ts';
 import { CellRevisions, InjectionScreen, LedgerPlan, planAttempts, planMessages } from './conversation.ts';
@@ -8,6 +23,7 @@ import { Fields, fieldsOf } from './fields.ts';
 import { branchOrder, planBranches, planCheckpoints } from './history.ts';
 import { Identities, type IdentityKind } from './identities.ts';
 import type { ImportPlan } from './plan-model.ts';
+import { PlannedRecords, recordFrom } from './planned.ts';
 import type { PackageReader } from './reader.ts';
 import * as side from './side-records.ts';
 import { planStates } from './states.ts';
@@ -61,22 +77,21 @@ export async function planImport(reader: PackageReader, tools: PlanTools): Promi
   const activeTreeId = reader.treeOf(reader.workspace.value('active_source_tree_id'));
   if (activeTreeId === null) throw fail('PACKAGE_WORKSPACE', 'the active workspace tree is not in the tree map');
   requireFilePlaces(artifacts.files, trees.find(({ treeId }) => treeId === activeTreeId)?.tree);
-  const records = new Map<RecordKind, readonly SessionRecord[]>([
-    ['cell', side.planCells(reader, ids, revisions)],
-    ['generation', generations],
-    ['environment_snapshot', side.planEnvironmentSnapshots(reader, ids)],
-    ['artifact', artifacts.artifacts],
-    ['artifact_version', artifacts.versions],
-    ['lineage_edge', planLineage(reader, ids)],
-    ['plan', side.planPlans(reader, ids)],
-    ['review_step', side.planSteps(reader, ids, nowMs)],
-    ['annotation', side.planAnnotations(reader, ids)],
-    ['memory', side.planMemories(reader, ids)],
-    ['capability_state', side.planCapabilities(reader, ids)],
-    ['operation', side.planOperations(reader, ids)],
-    ['recovery_entry', side.planRecovery(reader, ids)],
-    ['checkpoint_state', planStates(reader, ids)],
-  ]);
+  const records = new PlannedRecords()
+    .add(CELL, side.planCells(reader, ids, revisions))
+    .add(GENERATION, generations)
+    .add(ENVIRONMENT_SNAPSHOT, side.planEnvironmentSnapshots(reader, ids))
+    .add(ARTIFACT, artifacts.artifacts)
+    .add(ARTIFACT_VERSION, artifacts.versions)
+    .add(LINEAGE_EDGE, planLineage(reader, ids))
+    .add(PLAN, side.planPlans(reader, ids))
+    .add(REVIEW_STEP, side.planSteps(reader, ids, nowMs))
+    .add(ANNOTATION, side.planAnnotations(reader, ids))
+    .add(MEMORY, side.planMemories(reader, ids))
+    .add(CAPABILITY_STATE, side.planCapabilities(reader, ids))
+    .add(OPERATION, side.planOperations(reader, ids))
+    .add(RECOVERY_ENTRY, side.planRecovery(reader, ids))
+    .add(CHECKPOINT_STATE, planStates(reader, ids));
   return {
     projectId: ids.projectId,
     root: ids.root,
@@ -103,7 +118,7 @@ export async function planImport(reader: PackageReader, tools: PlanTools): Promi
       cells: ids.mapOf('cell').size,
       checkpoints: ids.mapOf('checkpoint').size,
     },
-    marker: side.markerGeneration(tools.ids.next(), ids, activeBranchId, generations, nowMs),
+    marker: recordFrom(GENERATION, side.markerGeneration(tools.ids.next(), activeBranchId, generations, nowMs)),
   };
 }
 

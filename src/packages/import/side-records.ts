@@ -1,6 +1,5 @@
-import { type JsonObject, type JsonValue, sha256Hex } from '../../core/index.ts';
+import { canonicalJson, fail, type JsonObject, type JsonValue, sha256Hex } from '../../core/index.ts';
 import { isSecretPath } from '../../archive/index.ts';
-import { type SessionRecord, wordOf } from '../records.ts';
 import type { CellRevisions } from './conversation.ts';
 import { Fields, fieldsOf } from './fields.ts';
 import { capabilityOf } from './history.ts';
@@ -12,37 +11,33 @@ const notSecret = (paths: readonly JsonValue[]): JsonValue[] =>
   paths.filter((path) => typeof path === 'string' && !isSecretPath(path));
 
 /** Cells as they were, numbered anew; none is ever run again. */
-export function planCells(reader: PackageReader, ids: Identities, revisions: CellRevisions): SessionRecord[] {
+export function planCells(reader: PackageReader, ids: Identities, revisions: CellRevisions): JsonObject[] {
   const rows = fieldsOf(reader.records('notebook.json', 'cells'), 'a cell');
-  const records = rows.map((row) => {
+  const cells = rows.map((row) => {
     const old = row.needText('producing_cell_id');
-    const id = ids.need('cell', old, 'a cell');
-    const { files_read: _read, files_written: _written, generation_id: _generation, ...kept } = row.record;
-    const body: JsonObject = {
-      ...kept,
+    return {
+      ...row.record,
       code: row.text('code') ?? '',
-      producing_cell_id: id,
+      producing_cell_id: ids.need('cell', old, 'a cell'),
+      branch_id: ids.find('branch', row.value('branch_id')),
       state_revision: revisions.of(old),
       replay_policy: 'never',
       files_read: notSecret(row.list('files_read')),
       files_written: notSecret(row.list('files_written')),
       generation_id: ids.find('generation', row.value('generation_id')),
     };
-    return { id, body };
   });
-  return records.toSorted((a, b) => Number(a.body['state_revision']) - Number(b.body['state_revision']));
+  return cells.toSorted((a, b) => a.state_revision - b.state_revision);
 }
 
 const INERT_BOOTSTRAP: JsonObject = { sidecars: [], init_hooks: [], trusted: false };
 
 /** Lifetimes of processes elsewhere, as history: over, without anything that could be run or connected to. */
-export function planGenerations(reader: PackageReader, ids: Identities): SessionRecord[] {
+export function planGenerations(reader: PackageReader, ids: Identities): JsonObject[] {
   return fieldsOf(reader.records('environment.json', 'generations'), 'a generation').map((row) => {
-    const id = ids.need('generation', row.value('generation_id'), 'a generation');
     const environment = new Fields(row.object('environment') ?? {}, 'the environment of a generation');
-    const body: JsonObject = {
-      generation_id: id,
-      root_frame_id: ids.root,
+    return {
+      generation_id: ids.need('generation', row.value('generation_id'), 'a generation'),
       branch_id: ids.need('branch', row.value('branch_id'), 'a generation'),
       language: row.text('language'),
       ordinal: row.count('ordinal'),
@@ -64,24 +59,21 @@ export function planGenerations(reader: PackageReader, ids: Identities): Session
       ended_reason: 'imported_historical_generation',
       recovered_from_generation_id: ids.find('generation', row.value('recovered_from_generation_id')),
     };
-    return { id, body };
   });
 }
 
 /** The newest generation of the active branch says that this session was imported and nothing runs in it. */
 export function markerGeneration(
   id: string,
-  ids: Identities,
   branchId: string,
-  generations: readonly SessionRecord[],
+  generations: readonly JsonObject[],
   nowMs: number,
 ): JsonObject {
   const ordinals = generations
-    .filter(({ body }) => body['branch_id'] === branchId && body['language'] === 'python')
-    .map(({ body }) => Number(body['ordinal'] ?? -1));
+    .filter((generation) => generation['branch_id'] === branchId && generation['language'] === 'python')
+    .map((generation) => Number(generation['ordinal'] ?? -1));
   return {
     generation_id: id,
-    root_frame_id: ids.root,
     branch_id: branchId,
     language: 'python',
     ordinal: Math.max(-1, ...ordinals) + 1,
@@ -101,19 +93,17 @@ export function markerGeneration(
   };
 }
 
-export function planEnvironmentSnapshots(reader: PackageReader, ids: Identities): SessionRecord[] {
+export function planEnvironmentSnapshots(reader: PackageReader, ids: Identities): JsonObject[] {
   const rows = reader.records('environment.json', 'artifact_environment_snapshots');
   return fieldsOf(rows, 'an environment snapshot').map((row) => {
-    const id = ids.need('environment', row.value('snapshot_id'), 'an environment snapshot');
     const generation = ids.find('generation', row.value('generation_id'));
-    const body: JsonObject = {
+    return {
       ...row.record,
-      snapshot_id: id,
+      snapshot_id: ids.need('environment', row.value('snapshot_id'), 'an environment snapshot'),
       generation_id: generation,
       generation_confidence: generation === null ? null : 'imported_unverified',
       provenance: 'imported_session_package_untrusted',
     };
-    return { id, body };
   });
 }
 
@@ -172,14 +162,12 @@ export function memoryOf(row: Fields, ids: Identities): JsonObject {
   };
 }
 
-const named = (body: JsonObject, field: string): SessionRecord => ({ id: wordOf(body, field), body });
-
-export function planPlans(reader: PackageReader, ids: Identities): SessionRecord[] {
-  return fieldsOf(reader.records('plans.json', 'plans'), 'a plan').map((row) => named(planOf(row, ids), 'plan_id'));
+export function planPlans(reader: PackageReader, ids: Identities): JsonObject[] {
+  return fieldsOf(reader.records('plans.json', 'plans'), 'a plan').map((row) => planOf(row, ids));
 }
 
 /** Review steps, and the reviewer's settings of the source as one more: as information, never switched on. */
-export function planSteps(reader: PackageReader, ids: Identities, nowMs: number): SessionRecord[] {
+export function planSteps(reader: PackageReader, ids: Identities, nowMs: number): JsonObject[] {
   const rows = fieldsOf(reader.records('review.json', 'activity_steps'), 'a review step');
   const steps = rows.map((row) => stepOf(row, ids));
   const settings = new Fields(reader.document('review.json').object('settings') ?? {}, 'the review settings');
@@ -199,24 +187,26 @@ export function planSteps(reader: PackageReader, ids: Identities, nowMs: number)
       created_at: nowMs,
     });
   }
-  return steps.map((body) => named(body, 'step_id'));
+  return steps;
 }
 
-export function planAnnotations(reader: PackageReader, ids: Identities): SessionRecord[] {
+export function planAnnotations(reader: PackageReader, ids: Identities): JsonObject[] {
   const rows = fieldsOf(reader.records('review.json', 'annotations'), 'an annotation');
-  return rows.map((row) => named(annotationOf(row, ids), 'annotation_id'));
+  return rows.map((row) => annotationOf(row, ids));
 }
 
-export function planMemories(reader: PackageReader, ids: Identities): SessionRecord[] {
+export function planMemories(reader: PackageReader, ids: Identities): JsonObject[] {
   const rows = fieldsOf(reader.records('memory.json', 'memories'), 'a memory');
-  return rows.map((row) => named(memoryOf(row, ids), 'memory_id'));
+  return rows.map((row) => memoryOf(row, ids));
 }
 
-export function planCapabilities(reader: PackageReader, ids: Identities): SessionRecord[] {
-  return fieldsOf(reader.records('capabilities.json', 'states'), 'a capability state').map((row) => {
-    const body = capabilityOf(ids, row);
-    return { id: ['scope', 'kind', 'name'].map((key) => wordOf(body, key)).join('\n'), body };
-  });
+export function planCapabilities(reader: PackageReader, ids: Identities): JsonObject[] {
+  const states = fieldsOf(reader.records('capabilities.json', 'states'), 'a capability state').map((row) =>
+    capabilityOf(ids, row),
+  );
+  const names = states.map(({ scope, kind, name }) => canonicalJson([scope ?? null, kind ?? null, name ?? null]));
+  if (new Set(names).size < states.length) throw fail('PACKAGE_IDENTITY', 'a capability is switched twice');
+  return states;
 }
 
 export function planRules(reader: PackageReader): PlannedRule[] {
@@ -231,34 +221,27 @@ export function planRules(reader: PackageReader): PlannedRule[] {
 }
 
 /** Reverts and switches that were made elsewhere, as history. */
-export function planOperations(reader: PackageReader, ids: Identities): SessionRecord[] {
-  return fieldsOf(reader.records('snapshots.json', 'operations'), 'an operation').map((row) => {
-    const id = ids.take('operation', row.needText('operation_id'));
-    const body: JsonObject = {
-      ...row.record,
-      operation_id: id,
-      root_frame_id: ids.root,
-      branch_id: ids.find('branch', row.value('branch_id')),
-      source_checkpoint_id: ids.find('checkpoint', row.value('source_checkpoint_id')),
-      target_checkpoint_id: ids.find('checkpoint', row.value('target_checkpoint_id')),
-      preview: ids.rename(row.value('preview'), ['checkpoint', 'branch', 'version', 'artifact', 'operation']),
-    };
-    return { id, body };
-  });
+export function planOperations(reader: PackageReader, ids: Identities): JsonObject[] {
+  return fieldsOf(reader.records('snapshots.json', 'operations'), 'an operation').map((row) => ({
+    ...row.record,
+    operation_id: ids.take('operation', row.needText('operation_id')),
+    branch_id: ids.find('branch', row.value('branch_id')),
+    source_checkpoint_id: ids.find('checkpoint', row.value('source_checkpoint_id')),
+    target_checkpoint_id: ids.find('checkpoint', row.value('target_checkpoint_id')),
+    preview: ids.rename(row.value('preview'), ['checkpoint', 'branch', 'version', 'artifact', 'operation']),
+  }));
 }
 
-export function planRecovery(reader: PackageReader, ids: Identities): SessionRecord[] {
+export function planRecovery(reader: PackageReader, ids: Identities): JsonObject[] {
   return fieldsOf(reader.records('snapshots.json', 'recovery_journal'), 'a recovery entry').map((row, index) => {
     const from = 'a recovery journal entry';
-    const body: JsonObject = {
+    return {
       ...row.record,
-      entry_id: index,
+      entry_id: String(index),
       recovery_id: ids.take('recovery', row.filled('recovery_id') ?? ''),
-      root_frame_id: ids.root,
       branch_id: ids.find('branch', row.value('branch_id')) ?? ids.root,
       source_generation_id: ids.needIfPresent('generation', row.value('source_generation_id'), from),
       candidate_generation_id: ids.needIfPresent('generation', row.value('candidate_generation_id'), from),
     };
-    return { id: String(index), body };
   });
 }

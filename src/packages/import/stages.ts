@@ -3,25 +3,41 @@ import { importRule } from '../../approvals/index.ts';
 import type { SessionPackage } from '../../archive/index.ts';
 import { makeFolder } from '../../core/index.ts';
 import {
+  addDelivery,
+  addRecord,
+  ANNOTATION,
   appendEvent,
+  ARTIFACT,
+  ARTIFACT_VERSION,
   bindWorkspace,
+  CAPABILITY_STATE,
+  CELL,
+  CHECKPOINT_STATE,
   completeImportedMessage,
+  ENVIRONMENT_SNAPSHOT,
   faceImported,
+  GENERATION,
   importAttempt,
   importBranch,
   importCheckpoint,
   importEvent,
   importGroup,
   importMessage,
+  LINEAGE_EDGE,
+  MEMORY,
   openGroup,
   openSession,
+  OPERATION,
+  PLAN,
   type Principal,
   putSetting,
+  RECOVERY_ENTRY,
+  REVIEW_STEP,
+  type Shape,
 } from '../../sessions/index.ts';
 import { addProject, appendFeed, renameProject, type Tx } from '../../store/index.ts';
 import type { PackageContext } from '../model.ts';
 import { quarantineKey, quarantineText } from '../quarantine.ts';
-import { addRecord, type RecordKind, wordOf } from '../records.ts';
 import { PENDING_TEXT } from './conversation.ts';
 import { writeSnapshot } from './files.ts';
 import type { ImportPlan } from './plan-model.ts';
@@ -32,6 +48,9 @@ const NEUTRAL_PROJECT = 'Imported Session (quarantined)';
 
 /** Rows of one transaction: readers and other writers get their turns in between. */
 const ROWS_A_COMMIT = 200;
+
+/** Records come in whole, into a session that nobody else may write to yet. */
+const IMPORTED = { imported: true } as const;
 
 /**
  * The steps of one import, in their order. Each is a method of its own, so that a test can put a fault in the place of
@@ -74,11 +93,11 @@ export class ImportStages {
       });
   }
 
-  async #records(...kinds: readonly RecordKind[]): Promise<void> {
-    for (const kind of kinds)
-      await this.#each(kind, this.plan.records.get(kind) ?? [], (tx, record) =>
-        addRecord(tx, this.plan.root, kind, record),
-      );
+  async #records(...shapes: readonly Shape[]): Promise<void> {
+    for (const shape of shapes)
+      await this.#each(shape.kind, this.plan.records.of(shape), async (tx, record) => {
+        await addRecord(tx, this.context.sessions, this.principal, this.plan.root, shape, record, IMPORTED);
+      });
   }
 
   /** Where the files of this import lie. */
@@ -106,11 +125,11 @@ export class ImportStages {
   }
 
   async generations(): Promise<void> {
-    await this.#records('generation');
+    await this.#records(GENERATION);
   }
 
   async cells(): Promise<void> {
-    await this.#records('cell');
+    await this.#records(CELL);
   }
 
   async attempts(): Promise<void> {
@@ -118,13 +137,13 @@ export class ImportStages {
   }
 
   async environments(): Promise<void> {
-    await this.#records('environment_snapshot');
+    await this.#records(ENVIRONMENT_SNAPSHOT);
   }
 
   /** Every snapshot is durable under its name before a row speaks of it. */
   async artifacts(): Promise<void> {
     for (const { bytesName, sha256 } of this.plan.bytes) await this.snapshot(bytesName, sha256);
-    await this.#records('artifact', 'artifact_version');
+    await this.#records(ARTIFACT, ARTIFACT_VERSION);
   }
 
   snapshot(bytesName: string, sha256: string): Promise<void> {
@@ -134,16 +153,16 @@ export class ImportStages {
 
   /** Each delivery in one transaction with the message that tells of it. */
   async deliveries(): Promise<void> {
-    const { store } = this.context;
-    for (const { record, message } of this.plan.deliveries)
+    const { store, sessions } = this.context;
+    for (const { delivery, message } of this.plan.deliveries)
       await store.write('packages.delivery', async (tx) => {
         await completeImportedMessage(tx, message, PENDING_TEXT);
-        await addRecord(tx, this.plan.root, 'completion_delivery', record);
+        await addDelivery(tx, sessions, this.principal, this.plan.root, delivery, IMPORTED);
       });
   }
 
   async lineage(): Promise<void> {
-    await this.#records('lineage_edge');
+    await this.#records(LINEAGE_EDGE);
   }
 
   async workspaceContent(): Promise<void> {
@@ -157,7 +176,7 @@ export class ImportStages {
 
   async history(): Promise<void> {
     await this.#each('checkpoints', this.plan.checkpoints, importCheckpoint);
-    await this.#records('checkpoint_state');
+    await this.#records(CHECKPOINT_STATE);
   }
 
   async autoMode(): Promise<void> {
@@ -174,15 +193,15 @@ export class ImportStages {
       const scopeId = rule.scope === 'project' ? projectId : root;
       await importRule(tx, this.context.sessions, this.principal, { ...rule, scopeId });
     });
-    await this.#records('capability_state');
+    await this.#records(CAPABILITY_STATE);
   }
 
   async plansReviewMemory(): Promise<void> {
-    await this.#records('plan', 'memory', 'annotation', 'review_step');
+    await this.#records(PLAN, MEMORY, ANNOTATION, REVIEW_STEP);
   }
 
   async operations(): Promise<void> {
-    await this.#records('operation', 'recovery_entry');
+    await this.#records(OPERATION, RECOVERY_ENTRY);
   }
 
   /** The workspace as it was, with the newest bytes of every artifact under its name. Nothing in it is run. */
@@ -203,8 +222,10 @@ export class ImportStages {
   /** The generation that says nothing runs here: the newest one of the active branch. */
   async marker(): Promise<void> {
     const { marker, root } = this.plan;
-    const record = { id: wordOf(marker, 'generation_id'), body: marker };
-    await this.context.store.write('packages.marker', (tx) => addRecord(tx, root, 'generation', record));
+    const { store, sessions } = this.context;
+    await store.write('packages.marker', (tx) =>
+      addRecord(tx, sessions, this.principal, root, GENERATION, marker, IMPORTED),
+    );
   }
 
   /** The names, the note in the ledger and the final quarantine, in one transaction: the session is whole. */

@@ -1,21 +1,19 @@
 import { digestJson, type JsonObject } from '../../core/index.ts';
-import type { SessionRecord } from '../records.ts';
 import { Fields, fieldsOf } from './fields.ts';
 import type { Identities } from './identities.ts';
 import type { PackageReader } from './reader.ts';
 import { annotationOf, memoryOf, planOf, stepOf } from './side-records.ts';
 
 /** Sealed states of checkpoints, with new identities and under a new seal; what they say is a stranger's word. */
-export function planStates(reader: PackageReader, ids: Identities): SessionRecord[] {
+export function planStates(reader: PackageReader, ids: Identities): JsonObject[] {
   const rows = fieldsOf(reader.records('snapshots.json', 'checkpoint_states'), 'a checkpoint state');
   const planned = rows.map((row) => planState(row, ids));
   const old = ids.oldNames();
-  for (const { body } of planned) ids.requireRenamed(body['state'] ?? null, old);
+  for (const { state } of planned) ids.requireRenamed(state ?? null, old);
   return planned;
 }
 
-function planState(row: Fields, ids: Identities): SessionRecord {
-  const id = ids.need('checkpoint', row.value('checkpoint_id'), 'a checkpoint state');
+function planState(row: Fields, ids: Identities): JsonObject {
   const source = new Fields(row.object('state') ?? {}, 'a checkpoint state');
   const review = new Fields(source.object('review') ?? {}, 'the review of a checkpoint state');
   const memory = new Fields(source.object('memory') ?? {}, 'the memory of a checkpoint state');
@@ -39,9 +37,8 @@ function planState(row: Fields, ids: Identities): SessionRecord {
       entries: fieldsOf(memory.objects('entries'), 'a memory').map((entry) => memoryOf(entry, ids)),
     },
   };
-  const body: JsonObject = {
-    checkpoint_id: id,
-    root_frame_id: ids.root,
+  return {
+    checkpoint_id: ids.need('checkpoint', row.value('checkpoint_id'), 'a checkpoint state'),
     branch_id: ids.need('branch', row.value('branch_id'), 'a checkpoint state'),
     project_id: ids.projectId,
     schema_version: 1,
@@ -52,7 +49,6 @@ function planState(row: Fields, ids: Identities): SessionRecord {
     created_at: row.count('created_at'),
     state,
   };
-  return { id, body };
 }
 
 /** The reviewer's settings inside a state are never asked for again. */

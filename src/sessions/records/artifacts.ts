@@ -4,8 +4,8 @@ import type { SessionContext } from '../ledger.ts';
 import type { Page, Principal } from '../model.ts';
 import { pageSize } from '../bounds.ts';
 import { afterNumber, type PageQuery } from '../history.ts';
-import { count, flag, id, type NewRecord, orNull, type RecordOf, sha256, text } from './field.ts';
-import { addRecord, changeRecord, type RecordEntry, requireRecord } from './record-rows.ts';
+import { count, flag, id, more, type NewRecord, orNull, type RecordOf, sha256, text } from './field.ts';
+import { addRecord, changeRecord, requireRecord } from './record-rows.ts';
 import { recordOf } from './shape.ts';
 
 /** A named output. Its bytes are those of its versions. */
@@ -20,6 +20,7 @@ export const ARTIFACT = {
     priority: orNull(count('priority')),
     createdAt: count('created_at'),
     latestVersionId: orNull(id('latest_version_id')),
+    more,
   },
 } as const;
 
@@ -45,6 +46,7 @@ export const ARTIFACT_VERSION = {
     snapshotSha256: orNull(sha256('snapshot_sha256')),
     /** The file that holds the bytes, under the folder in which the session's bytes are kept. */
     bytesName: orNull(id('bytes_name')),
+    more,
   },
 } as const;
 
@@ -58,14 +60,14 @@ export const LINEAGE_EDGE = {
     inputVersionId: id('input_version_id'),
     outputVersionId: id('output_version_id'),
     producingCellId: orNull(id('producing_cell_id')),
+    more,
   },
 } as const;
 
 export type LineageEdge = RecordOf<typeof LINEAGE_EDGE.fields>;
 
-/** A version as it is given: the artifact says its name and content type where the version does not. */
+/** A version as it is given: it has its artifact's name, and its content type where it says none. */
 export type NewVersion = Omit<NewRecord<typeof ARTIFACT_VERSION.fields>, 'filename' | 'available'> & {
-  readonly filename?: string;
   readonly available?: boolean;
   /** The versions it was made from. */
   readonly inputs?: readonly string[];
@@ -81,24 +83,21 @@ export async function addArtifactVersion(
   principal: Principal,
   rootFrameId: string,
   { inputs = [], ...version }: NewVersion,
-  entry: RecordEntry = {},
 ): Promise<ArtifactVersion> {
   const artifact = await requireRecord(tx, principal, rootFrameId, ARTIFACT, version.artifactId);
   const whole = {
-    filename: artifact.filename,
     contentType: artifact.contentType,
     available: version.snapshotSha256 != null,
     ...version,
+    filename: artifact.filename,
   };
-  const added = await addRecord(tx, context, principal, rootFrameId, ARTIFACT_VERSION, whole, entry);
+  const added = await addRecord(tx, context, principal, rootFrameId, ARTIFACT_VERSION, whole);
   for (const inputVersionId of inputs) {
     await requireRecord(tx, principal, rootFrameId, ARTIFACT_VERSION, inputVersionId);
     const edge = { inputVersionId, outputVersionId: added.id, producingCellId: added.producingCellId };
-    await addRecord(tx, context, principal, rootFrameId, LINEAGE_EDGE, edge, entry);
+    await addRecord(tx, context, principal, rootFrameId, LINEAGE_EDGE, edge);
   }
-  // An importer names the latest version itself.
-  if (!entry.imported)
-    await changeRecord(tx, context, principal, rootFrameId, ARTIFACT, artifact.id, { latestVersionId: added.id });
+  await changeRecord(tx, context, principal, rootFrameId, ARTIFACT, artifact.id, { latestVersionId: added.id });
   return added;
 }
 

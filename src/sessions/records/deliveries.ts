@@ -1,10 +1,11 @@
+import { versionUrl } from '../../archive/index.ts';
 import { digestJson, fail, isJsonObject, type JsonObject, requireWithin, sha256Hex } from '../../core/index.ts';
 import type { ReadTx, Tx } from '../../store/index.ts';
 import type { SessionContext } from '../ledger.ts';
 import type { Message, Principal } from '../model.ts';
 import { messageOf } from '../rows.ts';
 import { ARTIFACT_VERSION, type ArtifactVersion } from './artifacts.ts';
-import { count, id, json, oneOf, orNull, type RecordOf, sha256 } from './field.ts';
+import { count, id, json, more, type NewRecord, oneOf, orNull, type RecordOf, sha256 } from './field.ts';
 import { addRecord, changeRecord, type RecordEntry, requireRecord } from './record-rows.ts';
 import { recordOf } from './shape.ts';
 
@@ -24,6 +25,7 @@ export const COMPLETION_DELIVERY = {
     contentSha256: sha256('content_sha256'),
     manifest: json('manifest'),
     idempotencyKey: id('idempotency_key'),
+    more,
   },
 } as const;
 
@@ -49,14 +51,11 @@ export const DELIVERY_METADATA: ReadonlySet<string> = new Set([
   'candidate_verdict_metadata_sha256',
 ]);
 
-/** The address of exactly these bytes: the id of the version as one segment, every reserved character encoded. */
+/** The address of exactly these bytes. INVALID_VALUE for a version whose id has none. */
 export function exactVersionUrl(versionId: string): string {
-  if (versionId === '.' || versionId === '..') throw fail('INVALID_VALUE', 'A version with this id has no address.');
-  const encoded = encodeURIComponent(versionId).replaceAll(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return `/api/v1/artifacts/versions/${encoded}`;
+  const url = versionUrl(versionId);
+  if (url === undefined) throw fail('INVALID_VALUE', 'A version with this id has no address.');
+  return url;
 }
 
 export interface NewDelivery {
@@ -87,13 +86,15 @@ export async function commitDelivery(
   for (const versionId of asked.versionIds)
     versions.push(await requireRecord(tx, principal, rootFrameId, ARTIFACT_VERSION, versionId));
   const message = await requireMessage(tx, rootFrameId, asked.messageId);
+  if (message.role !== 'assistant') throw fail('DELIVERY_INVALID', 'Only a message of the assistant delivers.');
   const projectId = String((await tx.get(PROJECT, [rootFrameId]))?.['project_id']);
   const manifest = manifestOf(rootFrameId, projectId, versions);
   const digests = { manifestSha256: digestJson(manifest), contentSha256: sha256Hex(message.content) };
   const before = await tx.get(BY_KEY, [rootFrameId, idempotencyKey]);
   if (before) return sameDelivery(recordOf(COMPLETION_DELIVERY, before), message, digests);
-  const { messageId, branchId } = message;
-  const values = { messageId, branchId, frameId: branchId, ...digests, manifest, idempotencyKey };
+  // It is as old as what it tells: a package says so, too.
+  const { messageId, branchId, createdAt } = message;
+  const values = { messageId, branchId, frameId: branchId, ...digests, manifest, idempotencyKey, createdAt };
   const made = await addDelivery(tx, context, principal, rootFrameId, { ...values, status: 'committed' });
   const review = asked.candidate ? { review_status: 'candidate', candidate_content_sha256: digests.contentSha256 } : {};
   await envelop(tx, message, made, review);
@@ -142,7 +143,7 @@ export async function addDelivery(
   context: SessionContext,
   principal: Principal,
   rootFrameId: string,
-  values: Omit<CompletionDelivery, 'id' | 'createdAt' | 'publishedAt'> & Partial<CompletionDelivery>,
+  values: NewRecord<typeof COMPLETION_DELIVERY.fields> & Pick<CompletionDelivery, 'manifest'>,
   entry: RecordEntry = {},
 ): Promise<CompletionDelivery> {
   const versions: ArtifactVersion[] = [];

@@ -2,7 +2,9 @@ import {
   canonicalJson,
   codePointsWithin,
   fail,
+  isJsonObject,
   JsonNumber,
+  type JsonObject,
   type JsonValue,
   LIMITS,
   requireText,
@@ -19,6 +21,10 @@ export interface Field<T> {
   check(value: unknown): T;
   store(value: T): SqlValue;
   load(value: SqlValue): T;
+  /** What a document of another program says, as `check` takes it. */
+  read?(value: JsonValue): JsonValue;
+  /** The value as documents spell it. */
+  write?(value: T): JsonValue;
 }
 
 /** The fields of a record by the names that code uses. */
@@ -46,6 +52,8 @@ export const id = (column: string): Field<string> => ({
   },
   store: (value) => value,
   load: String,
+  // An optional reference may be an empty text elsewhere.
+  read: (value) => (value === '' ? null : value),
 });
 
 /** A text of any length within the bound for texts; it may be empty. */
@@ -94,6 +102,11 @@ export const count = (column: string): Field<number> => ({
   },
   store: (value) => value,
   load: Number,
+  // Times of other programs may have a fraction: it is cut off.
+  read(value) {
+    const number = value instanceof JsonNumber ? value.value : value;
+    return typeof number === 'number' ? Math.trunc(number) : value;
+  },
 });
 
 /** A finite number. */
@@ -106,6 +119,8 @@ export const measure = (column: string): Field<number> => ({
   },
   store: (value) => value,
   load: Number,
+  // A whole one keeps its point in documents: it is the same text wherever it was written.
+  write: (value) => (Number.isInteger(value) ? new JsonNumber(value) : value),
 });
 
 export const flag = (column: string): Field<boolean> => ({
@@ -116,6 +131,7 @@ export const flag = (column: string): Field<boolean> => ({
   },
   store: (value) => (value ? 1 : 0),
   load: (value) => Number(value) !== 0,
+  read: (value) => (value === 1 ? true : value === 0 ? false : value),
 });
 
 /** Any JSON value, null included, within the bound for one stored value. */
@@ -137,4 +153,18 @@ export const orNull = <T>(field: Field<T>): Field<T | null> => ({
   check: (value) => (value == null ? null : field.check(value)),
   store: (value) => (value === null ? null : field.store(value)),
   load: (value) => (value === null ? null : field.load(value)),
+  read: (value) => (field.read ? field.read(value) : value),
+  write: (value) => (value === null || !field.write ? (value as JsonValue) : field.write(value)),
 });
+
+/** Members of a document that nobody here knows: they stay with the record and travel on with it. */
+export const more: Field<JsonObject | null> = {
+  column: 'more',
+  check(value) {
+    if (value == null) return null;
+    if (!isJsonObject(value as JsonValue)) throw wrong('more', 'an object');
+    return value as JsonObject;
+  },
+  store: (value) => json('more').store(value),
+  load: (value) => jsonColumn(value) as JsonObject | null,
+};

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/index.ts';
 import type { SessionContext } from '../ledger.ts';
 import type { Principal } from '../model.ts';
-import { count, id, json, orNull, type RecordOf, text } from './field.ts';
+import { count, id, json, more, orNull, type RecordOf, text } from './field.ts';
 import { changeRecord } from './record-rows.ts';
 
 /** One lifetime of a language process. One that has ended never changes again. */
@@ -26,6 +26,7 @@ export const GENERATION = {
     endedAt: orNull(count('ended_at')),
     endedReason: orNull(text('ended_reason')),
     recoveredFromGenerationId: orNull(id('recovered_from_generation_id')),
+    more,
   },
 } as const;
 
@@ -66,6 +67,7 @@ export const ENVIRONMENT_SNAPSHOT = {
     packagesUnavailable: json('packages_unavailable'),
     provenance: orNull(text('provenance')),
     createdAt: count('created_at'),
+    more,
   },
 } as const;
 
@@ -86,6 +88,7 @@ export const RECOVERY_ENTRY = {
     status: orNull(text('status')),
     detail: json('detail'),
     createdAt: count('created_at'),
+    more,
   },
 } as const;
 

@@ -5,8 +5,8 @@ import type { Page, Principal } from '../model.ts';
 import { visibleSegments } from '../projection.ts';
 import { requireBranch } from '../service.ts';
 import { walkSegments } from '../visible.ts';
-import { count, flag, id, json, measure, type NewRecord, orNull, type RecordOf, text } from './field.ts';
-import { addRecord, changeRecord, type RecordEntry } from './record-rows.ts';
+import { count, flag, id, json, measure, more, type NewRecord, orNull, type RecordOf, text } from './field.ts';
+import { addRecord, changeRecord } from './record-rows.ts';
 import { recordOf } from './shape.ts';
 
 /** One executed cell of a notebook. Once it is no longer `running`, only `visibility` and `pin` change. */
@@ -45,6 +45,7 @@ export const CELL = {
     peakRssKb: orNull(count('peak_rss_kb')),
     createdAt: count('created_at'),
     generationId: orNull(id('generation_id')),
+    more,
   },
 } as const;
 
@@ -61,10 +62,9 @@ export async function addCell(
   principal: Principal,
   rootFrameId: string,
   cell: Omit<NewRecord<typeof CELL.fields>, 'stateRevision'> & { readonly stateRevision?: number },
-  entry: RecordEntry = {},
 ): Promise<Cell> {
   const next = cell.stateRevision ?? Number((await tx.get(NEXT_REVISION, [rootFrameId]))?.['next']);
-  return addRecord(tx, context, principal, rootFrameId, CELL, { ...cell, stateRevision: next }, entry);
+  return addRecord(tx, context, principal, rootFrameId, CELL, { ...cell, stateRevision: next });
 }
 
 /** Ends a running cell with what it gave, or shows, hides or pins a finished one. See `changeRecord`. */

@@ -12,8 +12,8 @@ import { keyColumn, recordOf, type Shape, storedValues } from './shape.ts';
 
 /** How a record may come into a session. */
 export interface RecordEntry {
-  /** The importer writes into a session that is still quarantined, with the id and the time that it gives. */
-  readonly imported?: { readonly id: string; readonly createdAt: number };
+  /** The importer writes into a session that is still quarantined, and the record is whole as it is given. */
+  readonly imported?: true;
 }
 
 /**
@@ -45,15 +45,16 @@ export async function addRecord<F extends Fields>(
   return recordOf(shape, row);
 }
 
-/** The values with the id and the times that they were given without. */
+/** The values with the id and the times that they were given without; what is imported has them. */
 function stamped(
   shape: Shape,
   context: SessionContext,
   values: Readonly<Record<string, unknown>>,
   { imported }: RecordEntry,
 ): Readonly<Record<string, unknown>> {
-  const createdAt = imported?.createdAt ?? values['createdAt'] ?? context.clock.nowMs();
-  const id = imported?.id ?? values['id'] ?? (keyColumn(shape) === null ? null : context.ids.next());
+  if (imported) return values;
+  const createdAt = values['createdAt'] ?? context.clock.nowMs();
+  const id = values['id'] ?? (keyColumn(shape) === null ? null : context.ids.next());
   return { ...values, id, createdAt, updatedAt: values['updatedAt'] ?? createdAt };
 }
 

@@ -1,4 +1,4 @@
-import { count, flag, id, json, measure, oneOf, orNull, type RecordOf, text } from './field.ts';
+import { count, flag, id, json, measure, more, oneOf, orNull, type RecordOf, text } from './field.ts';
 
 export const PLAN_STATES = ['draft', 'executing', 'paused', 'completed', 'failed', 'discarded'] as const;
 
@@ -19,6 +19,7 @@ export const PLAN = {
     artifactId: orNull(id('artifact_id')),
     createdAt: count('created_at'),
     updatedAt: orNull(count('updated_at')),
+    more,
   },
 } as const;
 
@@ -40,6 +41,7 @@ export const REVIEW_STEP = {
     frameId: orNull(id('frame_id')),
     createdAt: count('created_at'),
     updatedAt: orNull(count('updated_at')),
+    more,
   },
 } as const;
 
@@ -63,6 +65,7 @@ export const ANNOTATION = {
     status: orNull(text('status')),
     createdAt: count('created_at'),
     updatedAt: orNull(count('updated_at')),
+    more,
   },
 } as const;
 
@@ -79,6 +82,7 @@ export const MEMORY = {
     content: text('content'),
     createdAt: count('created_at'),
     updatedAt: orNull(count('updated_at')),
+    more,
   },
 } as const;
 
@@ -97,6 +101,7 @@ export const CAPABILITY_STATE = {
     metadata: json('metadata'),
     createdAt: count('created_at'),
     updatedAt: orNull(count('updated_at')),
+    more,
   },
 } as const;
 
@@ -117,6 +122,7 @@ export const OPERATION = {
     error: orNull(text('error')),
     createdAt: count('created_at'),
     finishedAt: orNull(count('finished_at')),
+    more,
   },
 } as const;
 
@@ -137,6 +143,7 @@ export const CHECKPOINT_STATE = {
     importSourceSha256: orNull(text('import_source_sha256')),
     createdAt: count('created_at'),
     state: json('state'),
+    more,
   },
 } as const;
 

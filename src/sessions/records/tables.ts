@@ -344,6 +344,42 @@ ${immutable('checkpoint_states')}`;
 /** The tables of what a session is made of beside its history; those that others name come first. */
 export const RECORD_TABLES = GENERATIONS + CELLS + ARTIFACTS + DELIVERIES + SIDE_RECORDS;
 
+/** An artifact has one name, which no other artifact of the session has, and its versions have it too. */
+const ARTIFACT_NAMES = `
+CREATE UNIQUE INDEX artifacts_by_name ON artifacts (root_frame_id, filename COLLATE NOCASE);
+CREATE TRIGGER trg_artifact_keeps_its_name BEFORE UPDATE OF artifact_id, root_frame_id, filename, created_at ON artifacts
+WHEN NEW.artifact_id <> OLD.artifact_id OR NEW.root_frame_id <> OLD.root_frame_id OR NEW.filename <> OLD.filename
+  OR NEW.created_at <> OLD.created_at
+BEGIN SELECT RAISE(ABORT, 'an artifact keeps its name'); END;
+CREATE TRIGGER trg_artifact_version_has_its_name BEFORE INSERT ON artifact_versions
+WHEN NEW.filename <> (SELECT filename FROM artifacts WHERE artifact_id = NEW.artifact_id)
+BEGIN SELECT RAISE(ABORT, 'a version has the name of its artifact'); END;
+`;
+
+/** What documents of other programs say beyond the columns: it travels on with its record. */
+const MORE_COLUMNS = [
+  'kernel_generations',
+  'environment_snapshots',
+  'recovery_journal',
+  'cells',
+  'artifacts',
+  'artifact_versions',
+  'lineage_edges',
+  'completion_deliveries',
+  'plans',
+  'review_steps',
+  'annotations',
+  'memories',
+  'capability_states',
+  'past_operations',
+  'checkpoint_states',
+]
+  .map((table) => `ALTER TABLE ${table} ADD COLUMN ${json('more')};`)
+  .join('\n');
+
+/** What lets every record leave in a package and come in from one. */
+export const RECORDS_TRAVEL_WHOLE = MORE_COLUMNS + ARTIFACT_NAMES;
+
 /** The same tables, those that name others first: the order in which a session's records go. */
 export const RECORD_TABLES_TO_CLEAR = [
   'completion_delivery_artifacts',

@@ -7,7 +7,7 @@ import { ExportStages } from '../../../src/packages/index.ts';
 import { createCheckpoint, putSetting, revertMarkerKey } from '../../../src/sessions/index.ts';
 import { readAll } from '../../archive/support/read-all.ts';
 import { assert, contract } from '../../support/index.ts';
-import { addArtifact, addDelivery, BEARER, makeSource, putFiles, ROOT, TOKEN } from './source.ts';
+import { addArtifact, addDelivery, BEARER, CSV, makeSource, putFiles, ROOT, TOKEN } from './source.ts';
 import { documentsOf } from './summary.ts';
 import { openPackageWorld, OWNER, type PackageWorld } from './world.ts';
 
@@ -94,18 +94,22 @@ contract('PKG-12', 'a checkpoint that is made while the export waits goes ahead,
 
 contract('PKG-13 PKG-14 PKG-15', 'a history that is too long is refused, never cut short', async () => {
   const cases = [
-    ['operation', 25_001, /too many operations/],
-    ['recovery_entry', 100_001, /too many recovery journal/],
-    ['plan', 5001, /too many plans/],
+    [`past_operations (operation_id, kind`, `'r' || i, 'revert'`, 25_001, /too many operations/],
+    [
+      'recovery_journal (entry_id, recovery_id, branch_id, sequence',
+      `'r' || i, 'r', '${ROOT}', i`,
+      100_001,
+      /too many recovery journal/,
+    ],
+    ['plans (plan_id, status', `'r' || i, 'draft'`, 5001, /too many plans/],
   ] as const;
-  for (const [kind, count, text] of cases) {
+  for (const [table, values, count, text] of cases) {
     await using world = await openPackageWorld();
     await makeSource(world);
     const db = world.raw();
-    db.exec(`DELETE FROM session_records WHERE kind = '${kind}'`);
-    db.exec(`WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${count - 1})
-      INSERT INTO session_records (root_frame_id, kind, position, record_id, body)
-      SELECT '${ROOT}', '${kind}', i, 'r' || i, '{}' FROM n`);
+    db.exec(`DELETE FROM plans`);
+    db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+      INSERT INTO ${table}, root_frame_id, position, created_at) SELECT ${values}, '${ROOT}', i, 0 FROM n`);
     db.close();
     await refused(world.packages.export(OWNER, ROOT), text);
   }
@@ -193,11 +197,8 @@ contract(
 contract('PKG-18', 'a delivery of an artifact whose name would be redacted is refused', async () => {
   await using world = await openPackageWorld();
   await makeSource(world);
-  await addArtifact(world, 'a-token', 'v-token', `${TOKEN}.csv`, 'x');
-  await addDelivery(world);
-  const db = world.raw();
-  db.prepare(`UPDATE session_records SET body = replace(body, '"filename":"prediction.csv"', '"filename":"' || ? || '.csv"')
-    WHERE kind = 'completion_delivery'`).run(TOKEN);
-  db.close();
+  const filename = `${TOKEN}.csv`;
+  await addArtifact(world, 'a-token', 'v-token', filename, CSV);
+  await addDelivery(world, { artifact: { id: 'a-token', version: 'v-token', filename } });
   await refused(world.packages.export(OWNER, ROOT), /changed during (?:safe|message) projection/);
 });

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { type FileSystem, HoldfastError, nodeFileSystem } from '../../../src/core/index.ts';
 import { ImportStages, readQuarantine } from '../../../src/packages/index.ts';
 import { STAGE_ORDER } from '../../../src/packages/import/stages.ts';
-import { appendEvent, listGroups, listMessages, openGroup } from '../../../src/sessions/index.ts';
+import { appendEvent, listGroups, listMessages, openGroup, RECORD_SHAPES } from '../../../src/sessions/index.ts';
 import { oracle } from '../../archive/support/packages.ts';
 import { assert, check, contract } from '../../support/index.ts';
 import { openPackageWorld, OWNER, type PackageWorld, refusal } from './world.ts';
+
+const RECORD_TABLES = RECORD_SHAPES.map(({ table }) => table);
 
 type Stage = (typeof STAGE_ORDER)[number];
 const INJECTED = new Error('injected');
@@ -28,7 +30,7 @@ const withFault = (world: PackageWorld, stage: Stage, seen: () => void = () => u
     },
   });
 
-const TABLES = ['sessions', 'session_branches', 'messages', 'action_groups', 'session_records', 'permission_rules'];
+const TABLES = ['sessions', 'session_branches', 'messages', 'action_groups', 'permission_rules', ...RECORD_TABLES];
 
 function assertEmpty(world: PackageWorld): void {
   for (const table of ['projects', ...TABLES]) assert.equal(world.count(table), 0, table);
@@ -95,10 +97,7 @@ contract('PKG-151 PKG-152', 'a fault after deliveries were bound removes them to
   await using world = await openPackageWorld();
   let deliveries = 0;
   const seen = (): void => {
-    const db = world.raw();
-    const row = db.prepare(`SELECT COUNT(*) AS rows FROM session_records WHERE kind = 'completion_delivery'`).get();
-    deliveries = Number(row?.['rows']);
-    db.close();
+    deliveries = world.count('completion_deliveries');
   };
   const packages = withFault(world, 'lineage', seen);
   await assert.rejects(packages.import(OWNER, oracle('d2-deliveries')), (error) => error === INJECTED);
@@ -170,7 +169,7 @@ contract(
         assert.equal(Object.hasOwn(metadata as object, 'completion_delivery'), false);
       }
       assert.ok(items.every(({ content }) => !content.includes('/api/v1/artifacts/versions/')));
-      assert.equal(world.count(`session_records WHERE kind = 'completion_delivery'`), 0);
+      assert.equal(world.count('completion_deliveries'), 0);
       const error = await refusal(
         world.packages.recover(OWNER, root, { action: 'restart_fresh', confirmed: true }, async () => ({
           ok: true,

@@ -3,17 +3,30 @@ import { dirname, join } from 'node:path';
 import { putRule } from '../../../src/approvals/index.ts';
 import { digestJson, type JsonObject, sha256Hex } from '../../../src/core/index.ts';
 import { versionUrl } from '../../../src/archive/index.ts';
-import { addRecord } from '../../../src/packages/index.ts';
 import {
+  addDelivery as addDeliveryRecord,
+  addRecord,
   appendEvent,
+  ARTIFACT,
+  ARTIFACT_VERSION,
   beginTurn,
+  CAPABILITY_STATE,
+  CELL,
+  CHECKPOINT_STATE,
+  COMPLETION_DELIVERY,
   createCheckpoint,
   forkBranch,
+  fromDocument,
+  MEMORY,
   openGroup,
   openSession,
+  PLAN,
   putSetting,
+  REVIEW_STEP,
+  type SessionContext,
+  type Shape,
 } from '../../../src/sessions/index.ts';
-import { addProject } from '../../../src/store/index.ts';
+import { addProject, type Tx } from '../../../src/store/index.ts';
 import { OWNER, type PackageWorld } from './world.ts';
 
 /** Written in two halves: no file of the repository holds the shape of a secret. */
@@ -24,6 +37,11 @@ export const ROOT = 'f-source';
 export const PROJECT = 'project-source';
 export const CSV = 'id,score\n1,0.93\n';
 const REVIEWER = 'reviewer-1';
+
+/** Records what a document says in the source session. */
+export async function put(tx: Tx, sessions: SessionContext, shape: Shape, document: JsonObject): Promise<void> {
+  await addRecord(tx, sessions, OWNER, ROOT, shape, fromDocument(shape, document));
+}
 
 export interface Source {
   readonly root: string;
@@ -46,7 +64,7 @@ export async function makeSource(world: PackageWorld): Promise<Source> {
     const place = { rootFrameId: ROOT, branchId: ROOT, turnId: 'turn-source', kind: 'cell' };
     const group = await openGroup(tx, sessions, OWNER, { ...place, groupId: 'ag-source' });
     await appendEvent(tx, sessions, OWNER, { groupId: group.id, type: 'cell_proposed', actionId: 'action-source' });
-    await addRecord(tx, ROOT, 'cell', { id: 'cell-source', body: cell('cell-source', 'score = 0.93', 1) });
+    await put(tx, sessions, CELL, cell('cell-source', 'score = 0.93', 1));
     await putRule(tx, sessions, OWNER, {
       scope: 'conversation',
       scopeId: ROOT,
@@ -94,33 +112,30 @@ export async function addArtifact(
   filename: string,
   content: string,
 ): Promise<void> {
+  const { sessions } = world;
   const sha256 = sha256Hex(content);
   const bytesName = `${version}-${sha256}.bin`;
   putFiles(join(world.folder, 'session-imports', ROOT, 'artifacts'), { [bytesName]: content });
   const about = { filename, content_type: 'text/csv', created_at: 20 };
   await world.store.write('test.artifact', async (tx) => {
-    const body = { artifact_id: artifact, ...about, is_user_upload: 0, priority: 1, latest_version_id: version };
-    await addRecord(tx, ROOT, 'artifact', { id: artifact, body });
-    await addRecord(tx, ROOT, 'artifact_version', {
-      id: version,
-      bytesName,
-      body: {
-        version_id: version,
-        artifact_id: artifact,
-        ...about,
-        size_bytes: content.length,
-        checksum: sha256,
-        producing_cell_id: 'cell-source',
-        frame_id: ROOT,
-        env_snapshot_id: null,
-        source: null,
-        available: true,
-      },
+    const named = { artifact_id: artifact, ...about, is_user_upload: 0, priority: 1, latest_version_id: version };
+    await put(tx, sessions, ARTIFACT, named);
+    await put(tx, sessions, ARTIFACT_VERSION, {
+      version_id: version,
+      artifact_id: artifact,
+      ...about,
+      size_bytes: content.length,
+      checksum: sha256,
+      snapshot_sha256: sha256,
+      producing_cell_id: 'cell-source',
+      frame_id: ROOT,
+      available: true,
+      bytes_name: bytesName,
     });
   });
 }
 
-const PLAN: JsonObject = {
+const PLAN_SOURCE: JsonObject = {
   plan_id: 'plan-source',
   frame_id: ROOT,
   project_id: PROJECT,
@@ -134,7 +149,7 @@ const PLAN: JsonObject = {
   created_at: 30,
   updated_at: 30,
 };
-const MEMORY: JsonObject = {
+const MEMORY_SOURCE: JsonObject = {
   memory_id: 'mem-source',
   project_id: PROJECT,
   block: 'project',
@@ -143,15 +158,14 @@ const MEMORY: JsonObject = {
   updated_at: null,
 };
 
-async function addSideRecords({ store }: PackageWorld): Promise<void> {
+async function addSideRecords({ store, sessions }: PackageWorld): Promise<void> {
   const capability = { kind: 'skill', name: 'protein-analysis', scope: 'session', scope_id: ROOT, enabled: true };
   const step = { step_id: 'step-source', seq: 0, kind: 'review', title: 'Review', summary: null, input: {} };
   await store.write('test.side', async (tx) => {
-    await addRecord(tx, ROOT, 'plan', { id: 'plan-source', body: PLAN });
-    await addRecord(tx, ROOT, 'memory', { id: 'mem-source', body: MEMORY });
-    await addRecord(tx, ROOT, 'capability_state', { id: 'skill', body: { ...capability, metadata: {} } });
-    const body = { ...step, output: { verdict: 'pass' }, status: 'done', created_at: 40 };
-    await addRecord(tx, ROOT, 'review_step', { id: 'step-source', body });
+    await put(tx, sessions, PLAN, PLAN_SOURCE);
+    await put(tx, sessions, MEMORY, MEMORY_SOURCE);
+    await put(tx, sessions, CAPABILITY_STATE, { ...capability, metadata: {}, created_at: 40 });
+    await put(tx, sessions, REVIEW_STEP, { ...step, output: { verdict: 'pass' }, status: 'done', created_at: 40 });
   });
 }
 
@@ -168,9 +182,9 @@ async function addHistory(world: PackageWorld, directory: string): Promise<Sourc
     });
     const state: JsonObject = {
       version: 1,
-      plans: [PLAN],
+      plans: [PLAN_SOURCE],
       review: { steps: [], annotations: [], settings: {} },
-      memory: { project_id: PROJECT, entries: [MEMORY] },
+      memory: { project_id: PROJECT, entries: [MEMORY_SOURCE] },
     };
     const record: JsonObject = {
       checkpoint_id: made.checkpointId,
@@ -185,14 +199,15 @@ async function addHistory(world: PackageWorld, directory: string): Promise<Sourc
       created_at: 50,
       state,
     };
-    await addRecord(tx, ROOT, 'checkpoint_state', { id: made.checkpointId, body: record });
+    await put(tx, sessions, CHECKPOINT_STATE, record);
     const fork = { rootFrameId: ROOT, fromCheckpointId: made.checkpointId, branchId: 'source-analysis-branch' };
     await forkBranch(tx, sessions, OWNER, { ...fork, name: 'Alternative analysis' });
     return { root: ROOT, checkpointId: made.checkpointId, childBranch: fork.branchId };
   });
 }
 
-export const SOURCE_URL = versionUrl('v-source') ?? '';
+const SOURCE_ARTIFACT = { id: 'a-source', version: 'v-source', filename: 'prediction.csv' };
+export const SOURCE_URL = versionUrl(SOURCE_ARTIFACT.version) ?? '';
 
 /** A delivery of the artifact, told by a message on a branch. */
 export async function addDelivery(
@@ -202,9 +217,11 @@ export async function addDelivery(
     readonly branchId?: string;
     readonly publishedAt?: number;
     readonly more?: JsonObject;
+    readonly artifact?: { readonly id: string; readonly version: string; readonly filename: string };
   } = {},
 ): Promise<void> {
   const { branchId = ROOT, publishedAt, more = {} } = options;
+  const { id, version, filename } = options.artifact ?? SOURCE_ARTIFACT;
   const content = options.text ?? `Done: [prediction.csv](${SOURCE_URL})`;
   const manifest: JsonObject = {
     schema_version: 1,
@@ -212,13 +229,13 @@ export async function addDelivery(
     project_id: PROJECT,
     artifacts: [
       {
-        artifact_id: 'a-source',
-        version_id: 'v-source',
-        filename: 'prediction.csv',
+        artifact_id: id,
+        version_id: version,
+        filename,
         content_type: 'text/csv',
         size_bytes: CSV.length,
         sha256: sha256Hex(CSV),
-        url: SOURCE_URL,
+        url: versionUrl(version) ?? '',
       },
     ],
   };
@@ -244,6 +261,6 @@ export async function addDelivery(
       manifest,
       idempotency_key: 'key-of-the-source',
     };
-    await addRecord(tx, ROOT, 'completion_delivery', { id: 'delivery-source', body });
+    await addDeliveryRecord(tx, world.sessions, OWNER, ROOT, fromDocument(COMPLETION_DELIVERY, body));
   });
 }

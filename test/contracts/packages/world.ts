@@ -9,7 +9,6 @@ import {
   type AutoModePort,
   autonomyPort,
   type PackageContext,
-  packageSessionHooks,
   type PackageSeams,
   packagesSchema,
   SessionPackages,
@@ -59,7 +58,7 @@ export async function openPackageWorld(options: PackageWorldOptions = {}): Promi
   const file = join(folder, 'holdfast.db');
   const clock = manualClock();
   const ids = createIds(clock);
-  const sessions: SessionContext = { clock, ids, hooks: [approvalSessionHooks, autonomyHooks, packageSessionHooks] };
+  const sessions: SessionContext = { clock, ids, hooks: [approvalSessionHooks, autonomyHooks] };
   const store = await openSqliteStore({ file, schemas: PACKAGE_SCHEMAS });
   const workspaces = new WorkspaceStore({ store, folder: join(folder, 'workspace-cas'), clock, ids });
   const workspaceOf = (root: string): string => join(folder, 'workspaces', root);

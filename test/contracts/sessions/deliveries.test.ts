@@ -74,7 +74,9 @@ check('an artifact has its versions in order, the latest known, and says what th
     );
     assert.equal((await requireRecord(tx, OWNER, root, ARTIFACT, artifact.id)).latestVersionId, second.id);
     const edges = await listRecords(tx, OWNER, root, LINEAGE_EDGE);
-    assert.deepEqual(edges.items, [{ inputVersionId: first.id, outputVersionId: second.id, producingCellId: null }]);
+    assert.deepEqual(edges.items, [
+      { inputVersionId: first.id, outputVersionId: second.id, producingCellId: null, more: null },
+    ]);
     assert.equal((await findVersion(tx, OWNER, second.id)).rootFrameId, root);
     assert.equal((await refusal(findVersion(tx, STRANGER, second.id))).code, 'RECORD_NOT_FOUND');
   });

@@ -80,7 +80,10 @@ check('a record is kept, read back, and is the same document when it comes from 
     [document['plan_id'], document['title'], document['step_status'], document['created_at']],
     [plan.id, 'Fit', null, world.clock.nowMs()],
   );
-  assert.deepEqual(fromDocument(PLAN, { ...document, unknown: 1 }), plan);
+  assert.deepEqual(fromDocument(PLAN, document), plan);
+  const stranger = fromDocument(PLAN, { ...document, unknown: 1, root_frame_id: 'elsewhere' });
+  assert.deepEqual(stranger, { ...plan, more: { unknown: 1 } });
+  assert.deepEqual(documentOf(PLAN, stranger), { ...document, unknown: 1 });
   const refused = { code: 'INVALID_VALUE' };
   assert.throws(() => fromDocument(PLAN, { ...document, status: 'odd' }), refused);
   assert.throws(() => fromDocument(PLAN, []), refused);
@@ -129,9 +132,9 @@ check('in quarantine only an import writes, with its own id and time', async () 
   const values = { block: 'project', content: 'kept' };
   const local = await refusal(write(world, (tx) => addRecord(tx, context, OWNER, root, MEMORY, values)));
   assert.equal(local.code, 'SESSION_QUARANTINED');
-  const imported = { id: 'mem-1', createdAt: 7 };
-  const made = await write(world, (tx) => addRecord(tx, context, OWNER, root, MEMORY, values, { imported }));
-  assert.deepEqual([made.id, made.createdAt, made.updatedAt], ['mem-1', 7, 7]);
+  const whole = { ...values, id: 'mem-1', createdAt: 7 };
+  const made = await write(world, (tx) => addRecord(tx, context, OWNER, root, MEMORY, whole, { imported: true }));
+  assert.deepEqual([made.id, made.createdAt, made.updatedAt], ['mem-1', 7, null]);
   const change = write(world, (tx) => changeRecord(tx, context, OWNER, root, MEMORY, 'mem-1', { content: 'new' }));
   assert.equal((await refusal(change)).code, 'SESSION_QUARANTINED');
 });
