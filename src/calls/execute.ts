@@ -1,21 +1,21 @@
-import { HoldfastError } from '../core/index.ts';
 import type { Filesystem } from '../effects/index.ts';
 import type { ReservedOperation } from '../operations/index.ts';
 import type { Tx } from '../store/index.ts';
-import { attemptExecute, type Invocation, reasonOf } from './attempt.ts';
+import { attemptExecute, type Invocation } from './attempt.ts';
 import { begin, type Beginning, type Begun, KnownOperation, leaseSecondsFor, requestOfCall } from './begin.ts';
 import { exactScope } from './call-scope.ts';
 import { spanOfCall } from './call-span.ts';
 import { classify, type Finding } from './classify.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, refusalOf } from './denials.ts';
-import { type Ending, finish, type Found, NotRecorded, recordReceipts, unknownOutcome } from './finish.ts';
+import { type Ending, finish, type Found } from './finish.ts';
 import { effectIdOf, keyOfCall } from './identity.ts';
 import type { CallAuthority, CallListener, CallPlace, PreparedCall } from './model.ts';
 import { allHold, lookAfter } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
 import { currentRefusal, refusedNow } from './prepare.ts';
 import { readOutcome } from './read-outcome.ts';
+import { rescue } from './rescue.ts';
 import { askStatus } from './status.ts';
 import { outcomeOfStored } from './settle.ts';
 
@@ -193,22 +193,4 @@ async function commitEnding(
   } catch (error) {
     return rescue(context, ending, finding, error);
   }
-}
-
-/**
- * The second transaction failed after the tool ran. The receipts alone are tried once more, so that the truth is not
- * lost; whatever comes of it, the outcome that is told is unknown until it is read back from the store.
- */
-async function rescue(context: CallsContext, ending: Ending, finding: Finding, error: unknown): Promise<CallOutcome> {
-  if (error instanceof NotRecorded && error.why === 'settled')
-    return outcomeOfStored(context, ending.principal, ending.statusRef);
-  if (finding.found === 'done') {
-    try {
-      await context.store.write('calls.receipts', (tx) => recordReceipts(tx, context, ending, finding.text));
-    } catch {
-      // The first error is the one that is told.
-    }
-  }
-  const why = error instanceof HoldfastError ? error.message : reasonOf(error);
-  return unknownOutcome(ending.statusRef, 'OUTCOME_NOT_DURABLE', `The outcome could not be written down: ${why}`);
 }

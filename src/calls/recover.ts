@@ -11,6 +11,7 @@ import { type Ending, finish, type Found, unknownOutcome } from './finish.ts';
 import { allHold, lookAfter } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
 import { currentRefusal } from './prepare.ts';
+import { rescue } from './rescue.ts';
 import { resultEvent, type ResultOf } from './result-event.ts';
 import { endingOf, invocationOf, isFinalNotHappened, outcomeOfWhole } from './settle.ts';
 import { askStatus } from './status.ts';
@@ -160,10 +161,12 @@ async function conclude(
   const seen = finding.found === 'done' ? await lookAfter(stored.call, scope, recovery.filesystem, invocation) : [];
   const found: Found = { finding, seen, verified: allHold(scope.obligations, seen) };
   const ending: Ending = { ...endingOf(principal, stored), settledBy: null };
-  return {
-    outcome: await context.store.write('calls.finish', (tx) => finish(tx, context, ending, found)),
-    recorded: true,
-  };
+  try {
+    const outcome = await context.store.write('calls.finish', (tx) => finish(tx, context, ending, found));
+    return { outcome, recorded: true };
+  } catch (error) {
+    return { outcome: await rescue(context, ending, finding, error), recorded: false };
+  }
 }
 
 /** Writes the `result` of a recovered call whose ledger does not say it yet. */
