@@ -84,7 +84,7 @@ check('a call keeps what it was: its id, numbers as they were spelled, its era, 
   assert.ok(first.kind === 'call');
   assert.equal(first.id, 12345678901234567890n);
   assert.equal(
-    Buffer.from(editedLine(first, { ...first.arguments, y: 2 })).toString(),
+    Buffer.from(editedLine(first, { ...first.arguments, y: 2 }, false)).toString(),
     '{"id":12345678901234567890,"jsonrpc":"2.0","method":"tools/call","params":{"arguments":{"x":1.0,"y":2},"name":"t"}}\n',
   );
   assert.deepEqual([first.era, first.continues, first.asTask], ['session', null, false]);
@@ -92,10 +92,10 @@ check('a call keeps what it was: its id, numbers as they were spelled, its era, 
   const second = call({ name: 't', _meta: version, requestState: 's', inputResponses: {}, task: { ttl: 1 } }, 'x');
   assert.deepEqual(
     [second.era, second.continues, second.asTask, second.arguments],
-    ['stateless', { requestState: 's' }, true, {}],
+    ['stateless', { requestState: 's', responses: {} }, true, {}],
   );
   assert.deepEqual(call({ name: 't', arguments: null }).arguments, {}, 'no arguments, as some hosts write it');
-  assert.deepEqual(call({ name: 't', inputResponses: {} }).continues, { requestState: null });
+  assert.deepEqual(call({ name: 't', inputResponses: {} }).continues, { requestState: null, responses: {} });
 });
 
 check('what is no call passes as it is', () => {

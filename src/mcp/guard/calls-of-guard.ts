@@ -24,6 +24,7 @@ import {
   displayText,
   fail,
   HoldfastError,
+  isJsonObject,
   JSON_PROFILES,
   type JsonObject,
   readCanonicalJson,
@@ -33,7 +34,7 @@ import { Principal as OperationPrincipal } from '../../operations/index.ts';
 import { appendEvent } from '../../sessions/index.ts';
 import type { Tx } from '../../store/index.ts';
 import type { ToolCallContext } from '../../tools/index.ts';
-import { editedLine } from '../wire/write-line.ts';
+import { APPROVAL_QUESTION, editedLine, inputRequiredLine } from '../wire/write-line.ts';
 import { guardPolicies, GuardNames } from './guard-policy.ts';
 import { guardTool } from './guard-tool.ts';
 import type { Deliveries, GuardedCall } from './guarded-call.ts';
@@ -58,6 +59,9 @@ export interface CallsOfGuardOptions {
 
 /** A tool that nobody can be asked about, or that this policy no longer describes as it was. */
 const CANNOT_BE_ASKED: ReadonlySet<string> = new Set(['TOOL_NOT_ASKABLE', 'TOOL_UNKNOWN']);
+
+/** How the guard's own states begin, so that none is passed on to the server. */
+const OWN_STATE = 'holdfast-approval-';
 
 /** Between judging and beginning a rule was made that holds the call. */
 class HeldAfterAll extends Error {}
@@ -252,15 +256,18 @@ export class CallsOfGuard {
 
   /** Waits for the decision on a held call, asking the host's user where it can be asked. */
   async #goOn(call: GuardedCall, held: HeldCall): Promise<CallOutcome | null> {
+    const heard = await this.#hear(call, held);
+    const asksByAnswer = !heard && call.message.era === 'stateless' && call.message.elicits;
     const asking = new AbortController();
     const signal = AbortSignal.any([asking.signal, call.cancel.signal]);
     void this.#ask(call, held, signal).catch((error: unknown) => this.#options.tell(`asking failed: ${String(error)}`));
     let ended = false;
     try {
-      const until = { waitMs: this.#options.waitMs, signal: call.cancel.signal };
+      const until = { waitMs: asksByAnswer ? 0 : this.#options.waitMs, signal: call.cancel.signal };
       const standing = await awaitDecision(this.#calls, this.#options.place, held, until);
       asking.abort();
-      if (standing === null || standing.state === 'waiting') return stillHeld(held);
+      if (standing === null || standing.state === 'waiting')
+        return asksByAnswer ? this.#askByAnswer(call, held) : stillHeld(held);
       ended = true;
       return await this.#stand(call, held.groupId, standing);
     } finally {
@@ -271,11 +278,30 @@ export class CallsOfGuard {
 
   async #ask(call: GuardedCall, held: HeldCall, signal: AbortSignal): Promise<void> {
     const { approvals, place } = this.#options;
-    const { action } = await approvals.show(place.principal, held.requestId).then((shown) => ({ action: shown }));
-    const what = displayText(canonicalJson(call.message.arguments)).slice(0, 2000);
-    const message = `Let ${displayText(call.message.name)} run with these arguments? ${what} (request ${action.requestId})`;
-    const decision = elicitedDecision(await call.channel.ask(message, signal));
+    if (call.message.era === 'stateless') return;
+    const decision = elicitedDecision(await call.channel.ask(questionAbout(call, held), signal));
     if (decision !== null && !signal.aborted) await decideHeld(approvals, place, held, decision);
+  }
+
+  /** Since 2026-07-28 a host is asked by the answer to its call, and answers by calling again. */
+  #askByAnswer(call: GuardedCall, held: HeldCall): null {
+    const state = `${OWN_STATE}${this.#calls.sessions.ids.next()}`;
+    this.#held.ask(held.key, state);
+    if (!call.told) call.channel.give(inputRequiredLine(call.message, questionAbout(call, held), state));
+    call.told = true;
+    return null;
+  }
+
+  /**
+   * Writes down what a host says that was asked so; whether it said anything. Only the answer to the last question
+   * about just this call counts, and only once.
+   */
+  async #hear({ message }: GuardedCall, held: HeldCall): Promise<boolean> {
+    if (!this.#held.answered(held.key, message)) return false;
+    const said = message.continues?.responses[APPROVAL_QUESTION];
+    const decision = elicitedDecision(isJsonObject(said) ? said : null);
+    if (decision !== null) await decideHeld(this.#options.approvals, this.#options.place, held, decision);
+    return true;
   }
 
   async #stand(call: GuardedCall, groupId: string, standing: CallStanding): Promise<CallOutcome | null> {
@@ -285,7 +311,6 @@ export class CallsOfGuard {
       case 'ended':
         return standing.outcome;
       case 'ready': {
-        this.#takeEdits(call, standing.call);
         const { call: prepared, authority } = standing;
         const { outcome, recorded } = await this.#execute(call, { groupId, prepared, authority });
         if (!recorded)
@@ -295,11 +320,12 @@ export class CallsOfGuard {
     }
   }
 
-  /** What an approver changed is what is passed on. */
+  /** What an approver changed is what is passed on; what answers the guard is not. */
   #takeEdits(call: GuardedCall, prepared: PreparedCall): void {
-    if (prepared.argumentsText === canonicalJson(call.message.arguments)) return;
+    const answersGuard = call.message.continues?.requestState?.startsWith(OWN_STATE) === true;
+    if (!answersGuard && prepared.argumentsText === canonicalJson(call.message.arguments)) return;
     const edited = readCanonicalJson(prepared.argumentsText, JSON_PROFILES.operations) as JsonObject;
-    call.line = editedLine(call.message, edited);
+    call.line = editedLine(call.message, edited, answersGuard);
   }
 
   async #execute(
@@ -313,6 +339,7 @@ export class CallsOfGuard {
   ): Promise<Executed> {
     const { place, filesystem } = this.#options;
     const { groupId, prepared, authority, opening } = of;
+    this.#takeEdits(call, prepared);
     this.#byCallId.set(prepared.callId, call);
     try {
       const { key } = call.message;
@@ -337,6 +364,11 @@ export class CallsOfGuard {
     };
     await appendEvent(tx, this.#calls.sessions, place.principal, resultEvent(of, outcome));
   }
+}
+
+function questionAbout({ message }: GuardedCall, { requestId }: HeldCall): string {
+  const what = displayText(canonicalJson(message.arguments)).slice(0, 2000);
+  return `Let ${displayText(message.name)} run with these arguments? ${what} (request ${requestId})`;
 }
 
 function stillHeld(held: HeldCall): CallOutcome {

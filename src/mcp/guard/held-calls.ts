@@ -9,6 +9,7 @@ import {
   standNow,
 } from '../../calls/index.ts';
 import { digestJson, HoldfastError, type JsonObject, LIMITS } from '../../core/index.ts';
+import type { ToolCallMessage } from '../wire/message.ts';
 import type { GuardedCall } from './guarded-call.ts';
 
 /** A call that waits for a person, so that asking for it again goes on where it was. */
@@ -28,6 +29,21 @@ export class HeldCalls {
   /** Keys that somebody waits for right now: a second call of the same waits for nothing. */
   readonly #busy = new Set<string>();
 
+  /** What was given to a host with the question about a call, by which its answer is known: good for one answer. */
+  readonly #asked = new Map<string, string>();
+
+  /** The host of a call is asked, by this state. */
+  ask(key: string, state: string): void {
+    this.#asked.set(key, state);
+  }
+
+  /** Whether a call answers the last question about just this call. */
+  answered(key: string, { continues }: ToolCallMessage): boolean {
+    const state = this.#asked.get(key);
+    if (state === undefined || continues?.requestState !== state) return false;
+    return this.#asked.delete(key);
+  }
+
   keyOf(call: GuardedCall): string {
     return digestJson([call.message.name, call.message.arguments, call.message.key]);
   }
@@ -43,7 +59,7 @@ export class HeldCalls {
   /** Beyond the bound the oldest is forgotten; its request stays, and a repeated call asks anew. */
   hold(held: HeldCall): void {
     const [oldest] = this.#held.size >= LIMITS.guardHeldCalls ? this.#held.keys() : [];
-    if (oldest !== undefined) this.#held.delete(oldest);
+    if (oldest !== undefined) this.leave(oldest, true);
     this.#held.set(held.key, held);
     this.#busy.add(held.key);
   }
@@ -51,7 +67,9 @@ export class HeldCalls {
   /** Nobody waits for it any more; `ended`: it will not be asked for again. */
   leave(key: string, ended: boolean): void {
     this.#busy.delete(key);
-    if (ended) this.#held.delete(key);
+    if (!ended) return;
+    this.#held.delete(key);
+    this.#asked.delete(key);
   }
 }
 

@@ -32,7 +32,9 @@ export interface ToolCallMessage {
   /** Up to 2025-11-25 a session was initialised; from 2026-07-28 each request carries its own version. */
   readonly era: 'session' | 'stateless';
   /** Whether it answers what an earlier result with `input_required` asked for: then it is the same operation. */
-  readonly continues: { readonly requestState: string | null } | null;
+  readonly continues: { readonly requestState: string | null; readonly responses: JsonObject } | null;
+  /** From 2026-07-28: whether the host says with this call that it can ask its user. */
+  readonly elicits: boolean;
   /** The host asked for a task: the first answer only says that the work began. */
   readonly asTask: boolean;
 }

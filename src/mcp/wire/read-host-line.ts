@@ -22,6 +22,7 @@ export const MCP_PROFILE: JsonProfile = {
 /** What a host may name a call by. */
 const KEY = /^[\x21-\x7e]{1,200}$/;
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
 const CALL = 'tools/call';
 const LIST = 'tools/list';
 const INITIALIZE = 'initialize';
@@ -60,15 +61,16 @@ function readMessage(message: JsonObject): HostMessage {
     return id === null ? { kind: 'pass' } : { kind: 'reply', id, result: objectAt(message, 'result') ?? null };
   if (typeof method !== 'string') return refused('MCP_MESSAGE_UNREADABLE', id, 'The method is a text.');
   if (method === CANCELLED) return readCancelled(message);
-  if (method === INITIALIZE) return { kind: 'initialize', elicits: elicits(objectAt(message, 'params')) };
+  if (method === INITIALIZE)
+    return { kind: 'initialize', elicits: elicits(objectAt(objectAt(message, 'params'), 'capabilities')) };
   if (method === LIST && id !== null && objectAt(message, 'params')?.['cursor'] === undefined)
     return { kind: 'list', id };
   return method === CALL ? readCall(message, id) : { kind: 'pass' };
 }
 
 /** A host that declares elicitation and names no modes means forms. */
-function elicits(params: JsonObject | undefined): boolean {
-  const elicitation = objectAt(objectAt(params, 'capabilities'), 'elicitation');
+function elicits(capabilities: JsonObject | undefined): boolean {
+  const elicitation = objectAt(capabilities, 'elicitation');
   return elicitation !== undefined && (!Object.hasOwn(elicitation, 'url') || Object.hasOwn(elicitation, 'form'));
 }
 
@@ -100,7 +102,10 @@ function readCall(message: JsonObject, id: RpcId | null): HostMessage {
     key: key ?? null,
     message,
     era: Object.hasOwn(meta, VERSION_KEY) ? 'stateless' : 'session',
-    continues: continues ? { requestState: typeof state === 'string' ? state : null } : null,
+    continues: continues
+      ? { requestState: typeof state === 'string' ? state : null, responses: objectAt(params, 'inputResponses') ?? {} }
+      : null,
+    elicits: elicits(objectAt(meta, CAPABILITIES_KEY)),
     asTask: isJsonObject(params['task']),
   };
 }

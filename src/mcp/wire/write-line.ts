@@ -87,15 +87,38 @@ export function questionLine(
 
 /** The guard's question to the host's user whether a call may go on. */
 export function elicitationLine(id: string, message: string): Uint8Array {
-  const approve = { type: 'boolean', title: 'Let this call run', default: false };
-  const requestedSchema = { type: 'object', properties: { approve }, required: ['approve'] };
-  return line({ jsonrpc: '2.0', id, method: 'elicitation/create', params: { message, requestedSchema } });
+  return line({ jsonrpc: '2.0', id, ...approvalQuestion(message) });
 }
 
-/** The call's message with other arguments, everything else kept: how an approver's edit is sent on. */
-export function editedLine(call: ToolCallMessage, args: JsonObject): Uint8Array {
-  const params = { ...(call.message['params'] as JsonObject), arguments: args };
-  return line({ ...call.message, params });
+function approvalQuestion(message: string): JsonObject {
+  const approve = { type: 'boolean', title: 'Let this call run', default: false };
+  const requestedSchema = { type: 'object', properties: { approve }, required: ['approve'] };
+  return { method: 'elicitation/create', params: { message, requestedSchema } };
+}
+
+/** The name under which the answer to the guard's question comes back. */
+export const APPROVAL_QUESTION = 'holdfast_approval';
+
+/** The same question as the answer to the call: since 2026-07-28 a host is asked so, and calls again with the answer. */
+export function inputRequiredLine(
+  call: Pick<ToolCallMessage, 'id'>,
+  message: string,
+  requestState: string,
+): Uint8Array {
+  const inputRequests = { [APPROVAL_QUESTION]: approvalQuestion(message) };
+  return line({ jsonrpc: '2.0', id: call.id, result: { resultType: 'input_required', inputRequests, requestState } });
+}
+
+/** The call's message with other arguments, and without the answer to a question of the guard's; all else is kept. */
+export function editedLine(call: ToolCallMessage, args: JsonObject, answersGuard: boolean): Uint8Array {
+  const { inputResponses, requestState, ...params } = call.message['params'] as JsonObject;
+  const own: JsonObject = answersGuard
+    ? {}
+    : {
+        ...(inputResponses === undefined ? {} : { inputResponses }),
+        ...(requestState === undefined ? {} : { requestState }),
+      };
+  return line({ ...call.message, params: { ...params, ...own, arguments: args } });
 }
 
 function line(message: JsonValue): Uint8Array {

@@ -1,0 +1,99 @@
+import { assert, check } from '../support/index.ts';
+import { elsewhere, guardWorld, type Message, OPEN_POLICY, outcomeOf, textOf } from './guard-world.ts';
+import { httpWorld, json, messageOf, result } from './http-world.ts';
+
+const HELD = { ...OPEN_POLICY, rules: [] };
+const meta = (capabilities: object) => ({
+  _meta: {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+  },
+});
+const ASKS = meta({ elicitation: { form: {} } });
+
+interface Asked {
+  readonly resultType?: string;
+  readonly requestState?: string;
+  readonly inputRequests?: Record<string, { readonly method: string; readonly params: { readonly message: string } }>;
+}
+const askedBy = (message: Message): Asked => message['result'] as Asked;
+const answering = (asked: Asked, said: object): object => ({
+  ...ASKS,
+  requestState: asked.requestState,
+  inputResponses: Object.fromEntries(Object.keys(asked.inputRequests ?? {}).map((name) => [name, said])),
+});
+const YES = { action: 'accept', content: { approve: true } };
+
+check('since 2026-07-28 a host is asked by the answer to its call, and its answer reaches no server', async (t) => {
+  const world = await guardWorld(t, { policy: HELD });
+  for (const [said, code] of [
+    [YES, undefined],
+    [{ action: 'accept', content: { approve: false } }, 'APPROVAL_DENIED'],
+    [{ action: 'decline' }, 'APPROVAL_DENIED'],
+    [{ action: 'cancel' }, 'APPROVAL_PENDING'],
+  ] as const) {
+    const args = { said: said.action, code: code ?? null };
+    const asked = askedBy(await world.call('write', args, 1, ASKS));
+    assert.equal(asked.resultType, 'input_required');
+    const [question] = Object.values(asked.inputRequests ?? {});
+    assert.equal(question?.method, 'elicitation/create');
+    assert.match(question?.params.message ?? '', /Let write run/);
+    const told = await world.call('write', args, 2, answering(asked, said));
+    assert.equal(told.id, 2);
+    assert.equal(outcomeOf(told)?.code, code);
+  }
+  assert.equal(world.effects().length, 1);
+});
+
+check('what answers the guard is not passed on, the rest of the call is', async (t) => {
+  const arrived: Message[] = [];
+  const world = await httpWorld(
+    t,
+    (_arrived, response, message) => {
+      arrived.push(message);
+      json(response, result(message.id, 'done'));
+    },
+    { policy: HELD },
+  );
+  const call = async (id: number, more: object): Promise<Message> => {
+    const params = { name: 'write', arguments: { n: 1 }, ...more };
+    return messageOf(await world.send({ body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }) }));
+  };
+  const asked = askedBy(await call(1, ASKS));
+  assert.equal(textOf(await call(2, answering(asked, YES))), 'done');
+  assert.deepEqual(arrived, [
+    { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'write', arguments: { n: 1 }, ...ASKS } },
+  ]);
+});
+
+check('an answer counts once, for just that call, and only the newest question can be answered', async (t) => {
+  const world = await guardWorld(t, { policy: HELD });
+  const first = askedBy(await world.call('write', { a: 1 }, 1, ASKS));
+  const second = askedBy(await world.call('write', { a: 1 }, 2, ASKS));
+  assert.notEqual(first.requestState, second.requestState);
+  for (const [args, more] of [
+    [{ a: 1 }, answering(first, YES)],
+    [{ a: 2 }, answering(second, YES)],
+    [{ a: 1 }, { ...ASKS, requestState: 'holdfast-approval-0', inputResponses: { holdfast_approval: YES } }],
+    [{ a: 1 }, { ...ASKS, inputResponses: { holdfast_approval: YES } }],
+  ] as const)
+    assert.equal(askedBy(await world.call('write', args, 3, more)).resultType, 'input_required', JSON.stringify(more));
+  const last = askedBy(await world.call('write', { a: 1 }, 4, ASKS));
+  assert.match(textOf(await world.call('write', { a: 1 }, 5, answering(last, YES))), /written/);
+  assert.equal(askedBy(await world.call('write', { a: 1 }, 6, answering(last, YES))).resultType, 'input_required');
+  assert.deepEqual(world.effects(), [{ a: 1 }]);
+});
+
+check('a host that cannot ask waits and is told the command; a decision elsewhere is found by either', async (t) => {
+  const world = await guardWorld(t, { policy: HELD });
+  for (const capabilities of [{}, { elicitation: { url: {} } }])
+    assert.equal(outcomeOf(await world.call('write', { a: 1 }, 1, meta(capabilities)))?.code, 'APPROVAL_PENDING');
+  assert.equal(askedBy(await world.call('write', { a: 1 }, 2, ASKS)).resultType, 'input_required');
+  await elsewhere(world.dataDir, async ({ runtime }) => {
+    const { items } = await runtime.approvals.pending(runtime.principal);
+    for (const { requestId, digest } of items)
+      await runtime.approvals.decide(runtime.principal, [{ requestId, digest, decision: 'approve' }]);
+  });
+  assert.match(textOf(await world.call('write', { a: 1 }, 3, ASKS)), /written/);
+  assert.deepEqual(world.effects(), [{ a: 1 }]);
+});
