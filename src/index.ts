@@ -18,6 +18,14 @@ export {
   type RunSummary,
   type RunView,
 } from './app/index.ts';
+export {
+  type AutonomyBudgets,
+  type AutonomyTerms,
+  PERMISSION_PROMPT,
+  REVIEW_PROMPT,
+  type ReviewerOptions,
+  type SupervisionView,
+} from './autonomy/index.ts';
 export { type CallOutcome, outcomeForModel, outcomeLine } from './calls/index.ts';
 export type { CarryOnOptions, RunListener } from './runs/index.ts';
 export {

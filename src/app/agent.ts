@@ -92,6 +92,11 @@ export class Run {
     return this.#view.pending;
   }
 
+  /** How the supervision of it stands: what was reviewed, found, repaired and verified; null where there is none. */
+  get supervision(): RunView['supervision'] {
+    return this.#view.supervision;
+  }
+
   /** Each call with its outcome, in order; the whole run as every surface shows it. */
   get view(): RunView {
     return this.#view;

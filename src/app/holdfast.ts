@@ -1,5 +1,6 @@
 import type { ApproverRule, PolicySet } from '../approvals/index.ts';
 import { type Clock, type FaultPoints, guardClock, type Ids, systemClock, type Telemetry } from '../core/index.ts';
+import { type AutonomyTerms, supervisionTerms } from '../autonomy/index.ts';
 import type { Model, ModelLike, ModelSettings, ModelUsage } from '../models/index.ts';
 import type { CarryOnOptions, ModelRetries, RunBudgets, RunListener } from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
@@ -77,6 +78,8 @@ export interface AgentOptions {
   readonly purpose?: string;
   /** When its runs make a checkpoint by themselves. Default `never`. */
   readonly checkpoints?: 'never' | 'before_writes';
+  /** Has what its runs come to reviewed by another model, repaired within budgets, and verified or handed back. */
+  readonly autonomy?: AutonomyTerms;
   readonly listener?: RunListener;
 }
 
@@ -100,13 +103,18 @@ export class Holdfast {
     return new Holdfast(await openRuntime({ ...options, clock }));
   }
 
-  /** Defines an agent and registers its tools. Throws AGENT_EXISTS, TOOL_EXISTS, INVALID_VALUE. */
+  /**
+   * Defines an agent and registers its tools. Throws AGENT_EXISTS, TOOL_EXISTS, INVALID_VALUE, and AUTO_SELF_REVIEW for
+   * a reviewer that is the agent itself: its profile id, or its model and settings under the same prompt.
+   */
   agent(options: AgentOptions): AgentHandle {
     const agent = agentOf(options);
+    const terms = options.autonomy ? supervisionTerms(options.autonomy, agent) : null;
     const { tools = [], children = [], listener = {} } = options;
     for (const tool of tools) this.runtime.tools.register(tool);
     for (const child of children) this.runtime.tools.register(child.asTool);
     this.runtime.runs.define(agent);
+    if (terms) this.runtime.supervisor.supervise(agent.name, terms);
     return new AgentHandle(this.runtime, agent.name, listener, options.purpose);
   }
 

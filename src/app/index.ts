@@ -22,7 +22,14 @@ export {
 } from './guard.ts';
 export { type AgentOptions, Holdfast, type HoldfastOptions } from './holdfast.ts';
 export { pause, pausedBecause, unpause } from './pause.ts';
-export { type CallView, runDocument, type RunSummary, type RunView, viewOfRun } from './run-view.ts';
+export {
+  type CallView,
+  runDocument,
+  type RunSummary,
+  supervisionDocument,
+  type RunView,
+  viewOfRun,
+} from './run-view.ts';
 export { deliverAgain, operationDocument } from './operation-view.ts';
 export { requestView } from './request-view.ts';
 export type { Histories } from './session-history.ts';

@@ -1,4 +1,5 @@
 import type { ShownRequest } from '../approvals/index.ts';
+import type { SupervisionView } from '../autonomy/index.ts';
 import { type CallOutcome, type LedgerCall, outcomeDocument } from '../calls/index.ts';
 import { JSON_PROFILES, type JsonObject, type JsonValue, readCanonicalJson, redact } from '../core/index.ts';
 import { branchGroups, type RunRecord } from '../runs/index.ts';
@@ -43,6 +44,8 @@ export interface RunView {
   readonly calls: readonly CallView[];
   /** What its calls came to, counted: what was reported as done, and what of that was seen afterwards. */
   readonly summary: RunSummary;
+  /** How its supervision stands, proved as it is read; null where nobody supervises it. */
+  readonly supervision: SupervisionView | null;
   /** What a person has to decide, in this run and in every run below it. */
   readonly pending: readonly ShownRequest[];
   /** The run whose call began this one; null for a run of its own. */
@@ -72,6 +75,7 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
     text: run.state.status === 'completed' ? run.state.text : last,
     calls,
     summary: summaryOf(calls),
+    supervision: await runtime.autonomy.supervisionOf(principal, run.place),
     pending: await pendingOf(runtime, principal, runId),
     parentRunId: run.parent?.runId ?? null,
     turnsUsed: run.turnsUsed,
@@ -142,12 +146,33 @@ export function runDocument(view: RunView): JsonObject {
       verified: view.summary.verified,
       unknown: view.summary.unknown,
     },
+    supervision: view.supervision && supervisionDocument(view.supervision),
     pending: view.pending.map(({ requestId }) => requestId),
     parent_run_id: view.parentRunId,
     turns_used: view.turnsUsed,
     tokens: { prompt: view.tokens.prompt, completion: view.tokens.completion },
     created_at: view.createdAt,
     updated_at: view.updatedAt,
+  };
+}
+
+/** The document of a supervision. */
+export function supervisionDocument(view: SupervisionView): JsonObject {
+  return {
+    auto_run_id: view.autoRunId,
+    status: view.status,
+    reason: view.reason,
+    stop_reason: view.stopReason,
+    claimed_status: view.claimed,
+    reviews: view.reviews,
+    repairs: view.repairs,
+    summary: view.summary,
+    findings: view.findings.map(({ severity, category, claim, evidence_refs, status }) => {
+      return { severity, category, claim, evidence: evidence_refs, status };
+    }),
+    advice: view.advice.map(({ decision_id, outcome, risk, public_summary }) => {
+      return { request_id: decision_id, outcome, risk, summary: public_summary };
+    }),
   };
 }
 

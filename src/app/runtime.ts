@@ -7,7 +7,7 @@ import {
   type RequestedAction,
   approvalSessionHooks,
 } from '../approvals/index.ts';
-import { Autonomy, autonomyHooks } from '../autonomy/index.ts';
+import { Autonomy, autonomyContext, autonomyHooks, Supervisor, type TreeCheck } from '../autonomy/index.ts';
 import {
   type CallsContext,
   callScopeText,
@@ -48,6 +48,8 @@ export interface Runtime {
   readonly histories: Histories;
   /** The record of supervised runs. What dead processes had left open in it was closed when this one opened. */
   readonly autonomy: Autonomy;
+  /** Who supervises the runs of agents that are defined so. */
+  readonly supervisor: Supervisor;
   /** Sessions that travel. */
   readonly packages: SessionPackages;
   /** Runs that dead processes had left when this one opened. */
@@ -131,18 +133,29 @@ async function assemble(
   const checkpoint = async ({ principal: by, place: { rootFrameId, branchId } }: RunRecord): Promise<void> => {
     await histories.history.checkpoint(by, { rootFrameId, branchId, reason: 'before a write' });
   };
-  const runs = new Runs({ calls, instanceId: heartbeat.instanceId, filesystem, checkpoint });
-  runs.define(sessionKeeper(revertSession));
-  const reconciled = await runs.reconcile();
-  const autonomy = autonomyOf(store, sessions, histories);
-  await autonomy.sweep(heartbeat.instanceId);
-  let closing: Promise<void> | undefined;
   const approvals = new Approvals(
     store,
     sessions,
     (action, edited) => validateEdit(tools, action, edited),
     calls.telemetry,
   );
+  const supervisor = new Supervisor({
+    store,
+    autonomy: autonomyContext(sessions),
+    approvals,
+    ...histories,
+    trees: treesOf(histories),
+    tools,
+    instanceId: heartbeat.instanceId,
+    faults,
+  });
+  const { instanceId } = heartbeat;
+  const runs = new Runs({ calls, instanceId, filesystem, checkpoint, supervision: supervisor });
+  runs.define(sessionKeeper(revertSession));
+  const reconciled = await runs.reconcile();
+  const autonomy = new Autonomy({ store, sessions, trees: treesOf(histories) });
+  await autonomy.sweep(instanceId);
+  let closing: Promise<void> | undefined;
   const stopExpiry = startExpiry(approvals);
   const told = { store, approvals, clock, principal };
   const stopNotices = options.notices ? startNotices(told, options.notices) : noNotices;
@@ -153,15 +166,15 @@ async function assemble(
     await store.close();
   };
   const close = (): Promise<void> => (closing ??= closeAll());
-  const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy, packages };
+  const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy, supervisor, packages };
   return { store, principal, projectId, ...parts, reconciled, close };
 }
 
 /** A repair starts only from a workspace of which every content was read just before. */
-function autonomyOf(store: Store, sessions: SessionContext, { workspaces }: Histories): Autonomy {
-  const trees = async (treeId: string): Promise<boolean> => (await workspaces.verifyTree(treeId)).length === 0;
-  return new Autonomy({ store, sessions, trees });
-}
+const treesOf =
+  ({ workspaces }: Histories): TreeCheck =>
+  async (treeId) =>
+    (await workspaces.verifyTree(treeId)).length === 0;
 
 async function ensurePlace(store: Store, clock: Clock, principal: Principal, projectId: string): Promise<void> {
   const { tenant: tenantId, subject: subjectId } = principal;

@@ -9,6 +9,8 @@ export interface Histories {
   readonly history: SessionHistory;
   readonly workspaces: WorkspaceStore;
   readonly pen: SessionPen;
+  /** The folder that a session works in, or null. */
+  readonly directoryOf: (rootFrameId: string) => Promise<string | null>;
 }
 
 /** Puts it together. `given` says which folder a session works in; where it says nothing, what was bound to it does. */
@@ -26,5 +28,5 @@ export function openHistories(of: {
   const directoryOf = async (rootFrameId: string): Promise<string | null> =>
     given?.(rootFrameId) ?? store.read('app.workspace', (tx) => workspaceOf(tx, rootFrameId));
   const history = new SessionHistory({ store, context, pen, workspaces, directoryOf, faults });
-  return { history, workspaces, pen };
+  return { history, workspaces, pen, directoryOf };
 }

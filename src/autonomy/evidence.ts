@@ -95,10 +95,17 @@ function isSuperseded(lines: readonly LedgerLine[], at: number): boolean {
   return lines.slice(at + 1).some((later) => later.type === type && later.action === action);
 }
 
+/** What was unknown and is known since: a later result of the same action says how it ended. */
+function isSettled(lines: readonly LedgerLine[], at: number): boolean {
+  const { type, action } = lines[at] as LedgerLine;
+  return type === 'result' && lines.slice(at + 1).some((later) => later.type === type && later.action === action);
+}
+
 const endsOf = (group: GroupEvidence): (End & { readonly action: string | null })[] =>
   group.lines.flatMap((line, at) => {
     const end = isSuperseded(group.lines, at) ? null : endOf(line);
-    return end ? [{ ...end, action: line.action }] : [];
+    if (!end || (end.way === 'unknown' && isSettled(group.lines, at))) return [];
+    return [{ ...end, action: line.action }];
   });
 
 function actionsOf(group: GroupEvidence): Map<string | null, Action> {

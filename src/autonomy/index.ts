@@ -29,6 +29,8 @@ export type {
   TerminalStatus,
   Transition,
 } from './model.ts';
+export { reviewsItself } from './independence.ts';
+export * from './supervise/index.ts';
 export { projectRun } from './projection.ts';
 export { completeRepair, type RepairEnding } from './repair-completion.ts';
 export {

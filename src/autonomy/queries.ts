@@ -172,13 +172,16 @@ WHERE run_id = ? OR (root_frame_id = ? AND branch_id = ? AND turn_id = ? AND exe
 export const ACTIVE_RUN = `SELECT ${RUNS.columns()} FROM auto_mode_runs WHERE root_frame_id = ? AND branch_id = ?
 AND trust_state = 'local' AND finished_at IS NULL AND abandoned_at IS NULL`;
 export const RUNS_OF_ROOT = `SELECT ${RUNS.columns()} FROM auto_mode_runs WHERE root_frame_id = ? ORDER BY created_at, run_id`;
+/** Every run of one turn of a branch, the oldest first. */
+export const RUNS_OF_TURN = `SELECT ${RUNS.columns()} FROM auto_mode_runs
+WHERE root_frame_id = ? AND branch_id = ? AND turn_id = ? ORDER BY rowid`;
 /** Leaves the state and revision it was read in. */
 export const UPDATE_RUN = `${RUN_CHANGES.update} WHERE run_id = ? AND status = ? AND state_revision = ? AND abandoned_at IS NULL`;
 /** Leaves an active run unusable. */
 export const ABANDON_RUN = `UPDATE auto_mode_runs SET abandoned_at = ?, abandoned_by_checkpoint_id = ?
 WHERE run_id = ? AND finished_at IS NULL AND abandoned_at IS NULL`;
 /** Runs that processes have left open, from an id on, with their tenant. */
-export const OPEN_RUNS = `SELECT r.run_id, r.owner_instance_id, s.tenant_id,
+export const OPEN_RUNS = `SELECT r.run_id, r.owner_instance_id, s.tenant_id, r.selection_json ->> '$.source' AS source,
   EXISTS (SELECT 1 FROM instances i WHERE i.instance_id = r.owner_instance_id
     AND i.ended_at_ms IS NULL AND i.lease_until_ms > ?) AS live
 FROM auto_mode_runs r JOIN sessions s ON s.root_frame_id = r.root_frame_id

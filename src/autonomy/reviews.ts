@@ -41,6 +41,7 @@ import {
 } from './model.ts';
 import * as sql from './queries.ts';
 import { proveReview } from './review-proof.ts';
+import { requireIndependent } from './independence.ts';
 import { takeStep } from './step.ts';
 import { requireCurrent, requireMutable, requireRun } from './usable.ts';
 import { checkVerdict } from './verdicts.ts';
@@ -96,7 +97,7 @@ export interface NewReview {
 
 /**
  * Starts an independent review of exactly the current candidate. Refuses with AUTO_CANDIDATE_MISMATCH when the request
- * names another one, INVALID_VALUE when the evidence is not what its digest says, AUTO_WRONG_PHASE, AUTO_KEY_CONFLICT,
+ * names another one, AUTO_SELF_REVIEW when the reviewer is the author that the run's selection names, INVALID_VALUE when the evidence is not what its digest says, AUTO_WRONG_PHASE, AUTO_KEY_CONFLICT,
  * AUTO_RUN_NOT_FOUND, and what makes a run unusable. A taken id or audit id is STORE_CONSTRAINT.
  */
 export async function startReview(
@@ -116,6 +117,7 @@ export async function startReview(
     return replayed(tx, context, principal, run, sql.REVIEWS.read(stored ?? {}), earlier);
   }
   await requireMutable(tx, context, principal, run);
+  if (isJsonObject(run.selection['author'])) requireIndependent(run.selection['author'], review.reviewer);
   if (nextStatus(run.status, 'review_start') === null) throw wrongPhase('Starting a review', run.status);
   const exact =
     run.candidate_id === review.candidate_id &&

@@ -13,6 +13,7 @@ import { projectRun } from './projection.ts';
 import { completeRepair, type RepairEnding } from './repair-completion.ts';
 import * as repairs from './repairs.ts';
 import * as reviews from './reviews.ts';
+import { runsOfTurn, type SupervisionView, supervisionView, type TurnPlace } from './supervise/standing.ts';
 import { type NewAutoRun, startRun } from './start-run.ts';
 import { sweepRuns, type SweptRuns } from './sweep.ts';
 import { requireRun } from './usable.ts';
@@ -144,6 +145,15 @@ export class Autonomy {
 
   audits(principal: Principal, query: AuditQuery): Promise<JsonObject[]> {
     return this.#store.read('autonomy.audits', (tx) => listAudits(tx, this.#context, principal, query));
+  }
+
+  /** How the newest supervision of a turn stands, proved whole; null where there is none. SESSION_NOT_FOUND. */
+  supervisionOf(principal: Principal, place: TurnPlace): Promise<SupervisionView | null> {
+    return this.#store.read('autonomy.supervision', async (tx) => {
+      await requireSession(tx, principal, place.rootFrameId);
+      const run = (await runsOfTurn(tx, place)).at(-1);
+      return run ? supervisionView(tx, this.#context, principal, run) : null;
+    });
   }
 
   /** Every event of a session in cursor order; of each only its own digest is checked. */

@@ -8,6 +8,7 @@ import { codeOf } from './errors.ts';
 import { isTerminal } from './machine.ts';
 import type { AutoRun } from './model.ts';
 import * as sql from './queries.ts';
+import { SUPERVISOR } from './supervise/terms.ts';
 import { completeRepair } from './repair-completion.ts';
 import { completeReview } from './reviews.ts';
 import { requireRun } from './usable.ts';
@@ -27,7 +28,8 @@ const ROWS = 100;
 /**
  * Closes the runs of other owners that are no live process: started reviews and assessments end as unavailable, a
  * started repair as unknown, the run as `review_unavailable`. One that cannot be closed truthfully is only marked
- * abandoned; one bad row does not stop the sweep. Runs of `ownInstanceId` are never touched.
+ * abandoned; one bad row does not stop the sweep. Runs of `ownInstanceId` are never touched, nor those that a supervisor
+ * began: these are resumed where they stood.
  */
 export async function sweepRuns(store: Store, context: AutonomyContext, ownInstanceId: string): Promise<SweptRuns> {
   const closed: string[] = [];
@@ -40,6 +42,7 @@ export async function sweepRuns(store: Store, context: AutonomyContext, ownInsta
     for (const row of rows) {
       after = String(row['run_id']);
       if (row['owner_instance_id'] === ownInstanceId || Number(row['live']) !== 0) continue;
+      if (row['source'] === SUPERVISOR) continue;
       const principal: Principal = { tenant: String(row['tenant_id']), subject: 'restart', roles: [] };
       const end = await sweepOne(store, context, principal, after);
       ({ closed, abandoned, waiting })[end].push(after);

@@ -21,6 +21,8 @@ export interface Reply {
   readonly costUsd?: number;
   readonly calls: readonly { readonly proposal: ProposedCall; readonly checked: Checked }[];
   readonly ticketId?: string;
+  /** Is told of the group once it is open and before anything stands in it, in the same transaction. */
+  readonly opened?: (tx: Tx, groupId: string) => Promise<void>;
 }
 
 export interface Proposed {
@@ -54,6 +56,7 @@ export async function propose(
     ...(costUsd === undefined ? {} : { costUsd }),
     ...(ticketId === undefined ? {} : { ticketId }),
   });
+  await reply.opened?.(tx, groupId);
   const rules = calls.length === 0 ? [] : await rulesFor(tx, place.principal, place);
   const standings: CallStanding[] = [];
   for (const { proposal, checked } of calls) {

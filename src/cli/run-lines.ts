@@ -43,6 +43,7 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
     ...(view.reason === '' ? [] : [`  why: ${displayText(view.reason)}`]),
     ...view.calls.flatMap((call) => callLines(call, colours)),
     ...summaryLines(view),
+    ...supervisionLines(view, colours),
     ...view.pending.flatMap((request) => [
       `  ${colours.yellow('waits')} ${request.tool} ${request.argumentsText}`,
       `        decide: holdfast approvals approve ${request.requestId} --digest ${request.digest}`,
@@ -59,6 +60,31 @@ function summaryLines({ calls, summary }: RunView): readonly string[] {
   const { reportedDone, verified, unknown } = summary;
   return [`  ${reportedDone} reported as done, ${verified} of them verified, ${unknown} unknown`];
 }
+
+/** How the supervision ended, what was found, and what was advised about what waits. */
+function supervisionLines({ supervision, runId, pending }: RunView, colours: Colours): readonly string[] {
+  if (!supervision) return [];
+  const { status, reason, stopReason, claimed, reviews, repairs, findings, advice } = supervision;
+  const why = [reason, stopReason, claimed && `it claims ${claimed}`].filter(Boolean).join('; ');
+  const words = status.replaceAll('_', ' ');
+  const waits = new Set(pending.map(({ requestId }) => requestId));
+  return [
+    `  supervised: ${status === 'verified' ? colours.green(words) : colours.yellow(words)}${why === '' ? '' : ` (${displayText(why)})`}, ${reviews} reviewed, ${repairs} repaired`,
+    ...findings.map(
+      (one) =>
+        `    ${one.severity} ${displayText(one.claim)} [${one.evidence_refs.map(displayText).join(', ')}] ${one.status}`,
+    ),
+    ...advice
+      .filter(({ decision_id }) => waits.has(decision_id))
+      .map(
+        (one) =>
+          `    advice: ${one.outcome ?? 'none yet'}, risk ${one.risk ?? 'unknown'}: ${displayText(one.public_summary ?? '')}`,
+      ),
+    ...(isLive(status) && pending.length === 0 ? [`    go on: holdfast runs resume ${runId}`] : []),
+  ];
+}
+
+const isLive = (status: string): boolean => ['running', 'candidate', 'reviewing', 'repairing'].includes(status);
 
 function callLines(call: CallView, colours: Colours): readonly string[] {
   const what = `${displayText(call.tool)} ${cut(displayText(call.argumentsText ?? '(unreadable arguments)'), 100)}`;

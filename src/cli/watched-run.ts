@@ -35,7 +35,8 @@ export async function watchedRun(
 
 /** Asks about everything that waits; false where nobody is there to ask, or nothing waits. */
 async function decideHere(context: CommandContext, runtime: Runtime, view: RunView): Promise<boolean> {
-  if (view.status !== 'waiting_confirmation' || context.output.json || !isInteractive(context.terminal)) return false;
+  const waits = view.status === 'waiting_confirmation' || view.pending.length > 0;
+  if (!waits || context.output.json || !isInteractive(context.terminal)) return false;
   for (const request of view.pending) {
     const said = await askAtPrompt(request);
     if (!said) return false;

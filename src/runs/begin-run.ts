@@ -47,6 +47,7 @@ export async function beginRun(
     const place = await beginTurnOf(tx, context, principal, start);
     const now = clock.nowMs();
     await insertRun(tx, { ...named(context, principal, agent, runId), place, task, context: frozen, now });
+    if (context.supervision) await context.supervision.begun(tx, await requireRun(tx, principal, runId));
     await start.within?.(tx, { runId, rootFrameId: place.rootFrameId });
     return { runId, ticket: await askPen(tx, principal, place.rootFrameId) };
   });

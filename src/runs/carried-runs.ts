@@ -2,6 +2,7 @@ import { type Principal, SessionPen } from '../sessions/index.ts';
 import { appendFeed } from '../store/index.ts';
 import type { AskPen, TakenRun } from './begin-run.ts';
 import type { Agent, CarryOutChild, Driving, RunListener, RunsContext } from './context.ts';
+import { agentFor } from './follow-up.ts';
 import { thawAgent } from './frozen.ts';
 import { drive } from './loop.ts';
 import type { RunRecord } from './model.ts';
@@ -29,6 +30,8 @@ interface Carried {
 /** What the runs that are carried out need of whoever begins them. */
 interface CarriedHost {
   readonly carryOutChild: CarryOutChild;
+  /** What is done about a run once its own turns are over, or wait. */
+  readonly supervise: (driving: Driving) => Promise<void>;
   /** Told of each run when it has come to a stand, before its end is told to others. */
   readonly hasStood: (run: RunRecord) => Promise<void>;
 }
@@ -61,13 +64,36 @@ export class CarriedRuns {
   }
 
   carry(principal: Principal, taken: TakenRun, agent: Agent, listener: RunListener): RunHandle {
-    const { runId } = taken;
+    return this.#enter(taken.runId, async (stop) => {
+      await this.#turns(principal, taken, agent, listener, stop);
+      return this.#driving(principal, taken.runId, agent, listener, stop.signal);
+    });
+  }
+
+  /** Carries on what is left of a run whose own turns are over: its supervision. */
+  carryOver({ principal, runId }: RunRecord, agent: Agent, listener: RunListener): RunHandle {
+    return this.#enter(runId, (stop) => this.#driving(principal, runId, agent, listener, stop.signal));
+  }
+
+  #enter(runId: string, turns: (stop: AbortController) => Promise<Driving>): RunHandle {
     const stop = new AbortController();
-    const ended = this.#carry(principal, taken, agent, listener, stop);
+    const ended = this.#carry(runId, turns, stop);
     this.#runs.set(runId, { stop, ended });
     const forget = (): void => void this.#runs.delete(runId);
     ended.then(forget, forget);
     return { runId, ended };
+  }
+
+  /** Waits for a run of this process, which is stopped where the run above it is. */
+  async endedWith(signal: AbortSignal, { runId, ended }: RunHandle): Promise<RunRecord> {
+    const stop = (): void => this.stop(runId);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    try {
+      return await ended;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
   }
 
   /** Asks every run to stop, and waits for them. */
@@ -81,17 +107,35 @@ export class CarriedRuns {
   }
 
   async #carry(
+    runId: string,
+    turns: (stop: AbortController) => Promise<Driving>,
+    stop: AbortController,
+  ): Promise<RunRecord> {
+    const watch = this.#watchForStop(runId, stop);
+    try {
+      const driving = await turns(stop);
+      await this.#host.supervise(driving);
+      const stands = await this.#get(driving.run.principal, runId);
+      await this.#host.hasStood(stands);
+      return stands;
+    } finally {
+      clearInterval(watch);
+    }
+  }
+
+  /** The run's own turns, under its session's pen. */
+  async #turns(
     principal: Principal,
     { runId, ticket }: TakenRun,
     agent: Agent,
     listener: RunListener,
     stop: AbortController,
-  ): Promise<RunRecord> {
-    const watch = this.#watchForStop(runId, stop);
+  ): Promise<void> {
     const pen = { ...this.#penOptions(), signal: stop.signal, asked: ticket };
     try {
       await this.#pen.hold(principal, ticket.rootFrameId, pen, async () => {
         const driving = await this.#driving(principal, runId, agent, listener, stop.signal);
+        if (driving.changed.length > 0) listener.onChanged?.(driving.changed);
         return spanOfRun(this.#context, driving.run, driving.agent, async () => {
           await drive(this.#context, driving);
           return this.#get(principal, runId);
@@ -99,12 +143,7 @@ export class CarriedRuns {
       });
     } catch (error) {
       await this.#letGo(principal, runId, error, stop.signal);
-    } finally {
-      clearInterval(watch);
     }
-    const stands = await this.#get(principal, runId);
-    await this.#host.hasStood(stands);
-    return stands;
   }
 
   async #driving(
@@ -113,11 +152,10 @@ export class CarriedRuns {
     defined: Agent,
     listener: RunListener,
     signal: AbortSignal,
-  ): Promise<Driving> {
+  ): Promise<Driving & { readonly changed: readonly string[] }> {
     const run = await this.#get(principal, runId);
-    const { agent, changed } = thawAgent(run, defined);
-    if (changed.length > 0) listener.onChanged?.(changed);
-    return { run, agent, listener, signal, carryOutChild: this.#host.carryOutChild };
+    const { agent, changed } = thawAgent(run, agentFor(run, defined));
+    return { run, agent, changed, listener, signal, carryOutChild: this.#host.carryOutChild };
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Model, ModelSettings, ModelUsage } from '../models/index.ts';
 import type { AllowedTools } from '../tools/index.ts';
 import type { RunBudgets } from './config/model.ts';
 import type { ChildCall, RunRecord } from './model.ts';
+import type { Supervision } from './supervision.ts';
 
 /** What the functions of this room need of the world; made once, in the composition root. */
 export interface RunsContext {
@@ -13,6 +14,8 @@ export interface RunsContext {
   readonly filesystem: Filesystem;
   /** Makes a checkpoint of the run's branch and of its session's workspace. */
   readonly checkpoint?: (run: RunRecord) => Promise<void>;
+  /** Who supervises runs; nobody where there is none. */
+  readonly supervision?: Supervision;
 }
 
 /** How often a failing model is asked again, and how long the pauses are. */

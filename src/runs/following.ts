@@ -1,6 +1,7 @@
 import { LIMITS } from '../core/index.ts';
 import type { ReadTx } from '../store/index.ts';
 import type { RunListener } from './context.ts';
+import { isFollowUp } from './follow-up.ts';
 import type { RunRecord } from './model.ts';
 import type { RunNewsItem } from './run-news.ts';
 import * as sql from './run-queries.ts';
@@ -62,12 +63,17 @@ async function waitingAfter(tx: ReadTx, after: string): Promise<readonly RunReco
   return (await tx.all(sql.LIST_WAITING, [after, LIMITS.sessionPageRows])).map(runOf);
 }
 
-/** The run above all others of a run's tree, where it waits and nothing of the tree does any more; else null. */
+/**
+ * The run above all others of a run's tree, where it waits, or the follow-up that was heard of does, and nothing of the
+ * tree waits for a person any more; else null.
+ */
 async function readyTop(tx: ReadTx, tenant: string, runId: string): Promise<RunRecord | null> {
   const reader = { tenant, subject: 'watcher', roles: [] };
-  let top = await requireRun(tx, reader, runId);
+  const heard = await requireRun(tx, reader, runId);
+  let top = heard;
   for (let depth = 0; top.parent !== null && depth <= LIMITS.runDepth; depth += 1)
     top = await requireRun(tx, reader, top.parent.runId);
-  if (top.state.status !== 'waiting_confirmation') return null;
+  const waits = isFollowUp(heard) ? heard : top;
+  if (waits.state.status !== 'waiting_confirmation') return null;
   return (await isReady(tx, await runTree(tx, reader, top.runId))) ? top : null;
 }

@@ -4,10 +4,12 @@ export type { StartRun } from './begin-run.ts';
 export { branchGroups, type GroupWithCalls, messagesOf } from './history.ts';
 export { closeModellessRun, type ModellessRun, openModellessRun } from './guard-run.ts';
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';
-export type { RunPage } from './run-store.ts';
+export { type RunPage, runTree } from './run-store.ts';
 export { type ResumeOptions, Runs } from './service.ts';
 export type { RunHandle } from './carried-runs.ts';
 export type { CarryOnOptions } from './following.ts';
+export { followUpCall, followUpKey, isFollowUp } from './follow-up.ts';
+export type { FollowUp, Supervised, Supervision, TurnBounds } from './supervision.ts';
 export { runSessionHooks } from './session-hooks.ts';
 export { runsSchema } from './tables.ts';
 export type {

@@ -4,10 +4,12 @@ import { askModel } from './ask.ts';
 import { allowanceOf } from './budgets.ts';
 import { compactIfLong } from './compaction.ts';
 import type { Driving, RunsContext } from './context.ts';
+import { isFollowUp } from './follow-up.ts';
 import { carryOutGroup, type GroupEnd } from './group.ts';
 import { type GroupWithCalls, isReply, messagesOf } from './history.ts';
 import { readGroups } from './known-groups.ts';
 import { stand, standFailed } from './stand.ts';
+import type { TurnBounds } from './supervision.ts';
 import { carryOnLastGroup } from './take-up.ts';
 import { commitReply } from './turn.ts';
 
@@ -38,12 +40,14 @@ async function nextReply(
   const allowance = await allowanceOf(context, driving);
   if (turns <= 0) return refused(context, driving, 'RUN_TURNS_USED_UP', turnsText(driving), unwritten);
   if (!allowance.allowed) return refused(context, driving, 'RUN_BUDGET_USED_UP', allowance.reason, unwritten);
+  const bounds = await boundsOf(context, driving);
+  if (bounds.refusal !== null) return refused(context, driving, 'RUN_BUDGET_USED_UP', bounds.refusal, unwritten);
+  const withinMs = Math.min(allowance.withinMs, bounds.withinMs);
   try {
-    if (await compactIfLong(context, driving, groups, unwritten, allowance.withinMs))
-      return { end: 'ended', unwritten: [] };
+    if (await compactIfLong(context, driving, groups, unwritten, withinMs)) return { end: 'ended', unwritten: [] };
     const messages = messagesOf(driving.agent.instructions, groups);
-    const reply = await askModel(context, driving, messages, allowance.withinMs);
-    const proposed = await commitReply(context, driving, messages, reply, unwritten);
+    const reply = await askModel(context, driving, messages, withinMs);
+    const proposed = await commitReply(context, driving, messages, reply, unwritten, bounds.callsLeft);
     for (const standing of proposed.standings) driving.listener.onProposed?.(standing);
     if (reply.calls.length === 0) return null;
     return await carryOutGroup(context, driving, proposed.groupId, proposed.standings);
@@ -66,9 +70,21 @@ const ENDING: ReadonlySet<string> = new Set([
   'RUN_BUDGET_USED_UP',
 ]);
 
+const UNBOUNDED: TurnBounds = {
+  refusal: null,
+  callsLeft: Number.POSITIVE_INFINITY,
+  withinMs: Number.POSITIVE_INFINITY,
+};
+
+async function boundsOf({ supervision }: RunsContext, { run }: Driving): Promise<TurnBounds> {
+  return supervision && isFollowUp(run) ? supervision.boundsOf(run) : UNBOUNDED;
+}
+
+/** A follow-up shares the turn of the run before it: its own replies are those since it was told what to do. */
 function turnsLeft({ run, agent }: Driving, groups: readonly GroupWithCalls[]): number {
-  const own = groups.filter(({ group }) => group.turnId === run.place.turnId && isReply(group));
-  return agent.maxTurns - own.length;
+  const turn = groups.filter(({ group }) => group.turnId === run.place.turnId);
+  const told = turn.findLastIndex(({ group }) => group.kind === 'user');
+  return agent.maxTurns - turn.slice(told + 1).filter(({ group }) => isReply(group)).length;
 }
 
 const turnsText = ({ agent }: Driving): string => `The run has used its ${agent.maxTurns} model turns.`;

@@ -66,7 +66,8 @@ export const RELEASE_ORPHAN = `UPDATE traces SET status = ?, error_code = ?, err
 /** after, limit. Runs of their own that wait, of every tenant, by the index of unfinished ones. */
 export const LIST_WAITING = `SELECT ${COLUMNS} FROM traces INDEXED BY traces_unfinished
   WHERE status IN ('running', 'waiting_confirmation') AND status = 'waiting_confirmation' AND trace_id > ?
-  AND parent_trace_id IS NULL AND root_frame_id IS NOT NULL ORDER BY trace_id LIMIT ?`;
+  AND (parent_trace_id IS NULL OR parent_call GLOB 'follow-up/*') AND root_frame_id IS NOT NULL
+  ORDER BY trace_id LIMIT ?`;
 
 /** now, trace, owner. A run that this process could not carry on belongs to nobody. */
 export const LET_GO = `UPDATE traces SET owner_instance_id = NULL, updated_at = max(updated_at, ?)

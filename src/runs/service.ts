@@ -4,11 +4,13 @@ import { beginChild, beginRun, type StartRun } from './begin-run.ts';
 import { CarriedRuns, type RunHandle } from './carried-runs.ts';
 import type { Agent, Driving, RunListener, RunsContext } from './context.ts';
 import type { CarryOnOptions } from './following.ts';
+import { agentFor, isFollowUp } from './follow-up.ts';
 import { freezeAgent, thawAgent } from './frozen.ts';
 import type { ChildCall, RunRecord } from './model.ts';
 import { releaseOrphans } from './orphans.ts';
 import { adoptConfig, listRuns, type RunPage, requireRun, runTree, takeRun } from './run-store.ts';
 import { stopTree } from './stop-run.ts';
+import { SupervisedRuns } from './supervised-runs.ts';
 import { isElsewhere, WaitingRuns } from './waiting.ts';
 
 export interface ResumeOptions {
@@ -27,6 +29,7 @@ export class Runs {
   readonly #taking = new Map<string, Promise<RunHandle>>();
 
   readonly #waiting: WaitingRuns;
+  readonly #supervised: SupervisedRuns;
 
   constructor(context: RunsContext) {
     this.#context = context;
@@ -37,11 +40,14 @@ export class Runs {
       get: (principal, runId) => this.get(principal, runId),
       knows: (agent) => this.#agents.has(agent),
       isElsewhere,
+      isSupervised: (run) => this.#supervised.isOpen(run),
     });
     this.#carried = new CarriedRuns(context, {
       carryOutChild: (parent, asked) => this.#carryOutChild(parent, asked),
       hasStood: (run) => this.#wakeParent(run),
+      supervise: (driving) => this.#supervised.carryOn(driving),
     });
+    this.#supervised = new SupervisedRuns(context, this.#carried, (run, listener) => this.#takeUp(run, listener));
   }
 
   /** Makes an agent known to this process under its name; AGENT_EXISTS. Needed before its runs can be resumed here. */
@@ -93,10 +99,12 @@ export class Runs {
     const { store, clock } = this.#context.calls;
     const { instanceId } = this.#context;
     const run = await this.get(principal, runId);
-    const agent = this.#agent(run.agent);
+    const agent = agentFor(run, this.#agent(run.agent));
+    if (await this.#supervised.isOpen(run)) return this.#carried.carryOver(run, agent, listener);
     if (!adopt) thawAgent(run, agent);
     const taken = await store.write('runs.take', async (tx) => {
       if (!(await takeRun(tx, run, instanceId, clock.nowMs()))) return null;
+      if (!run.parent) await this.#context.supervision?.begun(tx, run);
       const to = { context: freezeAgent(agent, run.context), model: agent.model.id };
       if (adopt) await adoptConfig(tx, run, instanceId, to);
       return { runId, ticket: await this.#carried.askPen(tx, run.principal, run.place.rootFrameId) };
@@ -133,7 +141,11 @@ export class Runs {
     await this.get(principal, runId);
     for (const asked of await stopTree(this.#context, principal, runId)) this.#carried.stop(asked);
     this.#carried.stop(runId);
-    return this.running(runId) ?? this.get(principal, runId);
+    const here = this.running(runId);
+    if (here) return here;
+    const run = await this.get(principal, runId);
+    await this.#supervised.stop(run, () => this.#agent(run.agent));
+    return this.get(principal, runId);
   }
 
   get(principal: Principal, runId: string): Promise<RunRecord> {
@@ -175,12 +187,13 @@ export class Runs {
     return agent;
   }
 
-  /** A child that was carried on by itself has ended: its parent, which waits for it, goes on where it can here. */
+  /** A run below another was carried on by itself and has ended: what waits for it goes on where it can here. */
   async #wakeParent(run: RunRecord): Promise<void> {
     const { principal, parent } = run;
     if (!parent || !hasEnded(run)) return;
     const above = await this.get(principal, parent.runId);
-    if (above.state.status === 'waiting_confirmation' && this.#agents.has(above.agent)) await this.#takeUp(above, {});
+    const waits = above.state.status === 'waiting_confirmation' || isFollowUp(run);
+    if (waits && this.#agents.has(above.agent)) await this.#takeUp(above, {});
   }
 
   /** Begins the child run of a call or takes it up, and carries it on as long as its parent is carried on. */
@@ -192,15 +205,7 @@ export class Runs {
     if (begun === null && !mayGoOn(child)) return child;
     const listener = parent.listener.onChild?.({ runId, agent: agent.name }) ?? {};
     const handle = begun ? this.#carried.carry(principal, begun, agent, listener) : await this.#takeUp(child, listener);
-    if (!handle) return this.get(principal, runId);
-    const stop = (): void => this.#carried.stop(runId);
-    parent.signal.addEventListener('abort', stop, { once: true });
-    if (parent.signal.aborted) stop();
-    try {
-      return await handle.ended;
-    } finally {
-      parent.signal.removeEventListener('abort', stop);
-    }
+    return handle ? this.#carried.endedWith(parent.signal, handle) : this.get(principal, runId);
   }
 
   /** Null where another living process has the run. */

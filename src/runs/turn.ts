@@ -1,6 +1,7 @@
 import {
   type CallPlace,
   type Checked,
+  notStarted,
   prepareCall,
   propose,
   type Proposed,
@@ -8,8 +9,10 @@ import {
 } from '../calls/index.ts';
 import type { ModelMessage, ModelReply } from '../models/index.ts';
 import type { NewEvent } from '../sessions/index.ts';
+import type { Tx } from '../store/index.ts';
 import { usageOf } from './budgets.ts';
 import type { Driving, RunsContext } from './context.ts';
+import { isFollowUp } from './follow-up.ts';
 import { placeOf, writeResults } from './group.ts';
 import { countTurn, moveRun } from './run-store.ts';
 
@@ -27,15 +30,17 @@ export async function commitReply(
   asked: readonly ModelMessage[],
   reply: ModelReply,
   unwritten: readonly NewEvent[],
+  callsLeft = Number.POSITIVE_INFINITY,
 ): Promise<Proposed> {
   const { calls } = context;
   const place = placeOf(driving);
   const terms = termsOf(driving);
-  const checked = await checkCalls(context, place, reply, terms);
+  const checked = withinBudget(await checkCalls(context, place, reply, terms), callsLeft);
   const used = usageOf(driving, asked, reply);
   return calls.store.write('runs.reply', async (tx) => {
     await writeResults(tx, context, driving, unwritten);
-    const proposed = await propose(tx, calls, place, replyToWrite(driving, reply, checked), terms);
+    const opened = openedBy(context, driving, reply);
+    const proposed = await propose(tx, calls, place, { ...replyToWrite(driving, reply, checked), ...opened }, terms);
     await countTurn(tx, driving.run.runId, context.instanceId, { ...used, now: calls.clock.nowMs() });
     const waits = proposed.standings.some((standing) => standing.state === 'waiting');
     const now = calls.clock.nowMs();
@@ -48,12 +53,33 @@ export async function commitReply(
   });
 }
 
+/** A group in which a follow-up acts is told of before it holds anything. */
+function openedBy({ supervision }: RunsContext, { run }: Driving, { calls }: ModelReply) {
+  if (!supervision || calls.length === 0 || !isFollowUp(run)) return {};
+  return { opened: (tx: Tx, groupId: string) => supervision.groupOpened(tx, run, groupId) };
+}
+
+interface CheckedCall {
+  readonly proposal: ModelReply['calls'][number];
+  readonly checked: Checked;
+}
+
+/** Calls beyond the budget are refused before anything of them is judged. */
+function withinBudget(calls: readonly CheckedCall[], callsLeft: number): readonly CheckedCall[] {
+  return calls.map((call, at) => {
+    if (at < callsLeft || call.checked.kind === 'refused') return call;
+    const { callId, tool } = call.checked.call;
+    const outcome = notStarted('RUN_BUDGET_USED_UP', 'The supervised run has used its budget of calls.');
+    return { ...call, checked: { kind: 'refused', callId, toolName: tool.name, outcome } };
+  });
+}
+
 async function checkCalls(
   context: RunsContext,
   place: CallPlace,
   reply: ModelReply,
   terms: ProposalTerms,
-): Promise<{ proposal: ModelReply['calls'][number]; checked: Checked }[]> {
+): Promise<CheckedCall[]> {
   return Promise.all(
     reply.calls.map(async (proposal) => ({
       proposal,
@@ -62,11 +88,7 @@ async function checkCalls(
   );
 }
 
-function replyToWrite(
-  { agent }: Driving,
-  reply: ModelReply,
-  calls: readonly { proposal: ModelReply['calls'][number]; checked: Checked }[],
-) {
+function replyToWrite({ agent }: Driving, reply: ModelReply, calls: readonly CheckedCall[]) {
   return {
     kind: reply.calls.length === 0 ? 'finalize' : 'native_tools',
     text: reply.text === '' ? null : reply.text,

@@ -16,7 +16,12 @@ export interface WaitingHost {
   knows(agent: string): boolean;
   /** Whether an error says that somebody else carries the run on, or has ended it. */
   isElsewhere(error: unknown): boolean;
+  /** Whether a run that has ended is still supervised. */
+  isSupervised(run: RunRecord): Promise<boolean>;
 }
+
+/** How long after a supervised run came to a stand it is looked at again. Milliseconds. */
+const FOLLOW_UP_LOOK_MS = 200;
 
 interface Waiter {
   readonly principal: Principal;
@@ -122,18 +127,25 @@ export class WaitingRuns {
     });
     for (const one of tree) this.#above.set(one.runId, waiter);
     const [self] = tree.filter((one) => one.runId === runId);
-    if (self && !isOpen(self)) return self;
+    if (self && !(await this.#isOpen(self))) return self;
     if (!ready || this.#closed) return null;
     try {
       const { ended } = await this.#host.resume(principal, runId, listener);
       const record = await ended;
       if (record.state.status === 'waiting_confirmation') waiter.again = true;
-      return isOpen(record) ? null : record;
+      const open = await this.#isOpen(record);
+      // A follow-up that was begun meanwhile may wait: its runs are seen at the next look.
+      if (open && !isOpen(record)) setTimeout(() => void this.#look(waiter), FOLLOW_UP_LOOK_MS).unref();
+      return open ? null : record;
     } catch (error) {
       if (!this.#host.isElsewhere(error)) throw error;
       const record = await this.#host.get(principal, runId);
-      return isOpen(record) ? null : record;
+      return (await this.#isOpen(record)) ? null : record;
     }
+  }
+
+  async #isOpen(record: RunRecord): Promise<boolean> {
+    return isOpen(record) || this.#host.isSupervised(record);
   }
 
   #end(waiter: Waiter, tell: () => void): void {

@@ -92,4 +92,10 @@ check('the exit code of a run: 0 completed, 1 anything unknown, failed or stoppe
     [0, 1, 1, 1, 1],
   );
   assert.deepEqual([exit('waiting_confirmation'), exit('running', 'interrupted')], [3, 1]);
+  const supervised = (status: string, waits = false): number => {
+    const view = { status: 'completed', outcome: null, supervision: { status }, pending: waits ? ['request'] : [] };
+    return exitOf(view as unknown as Parameters<typeof exitOf>[0]);
+  };
+  assert.deepEqual([supervised('verified'), supervised('completed_with_issues')], [0, 1]);
+  assert.deepEqual([supervised('repairing'), supervised('repairing', true)], [1, 3]);
 });

@@ -93,6 +93,13 @@ export const autonomyErrorCodes = {
     retryable: false,
     resolve: 'Read the auto run and repeat the step with its current candidate.',
   },
+  AUTO_SELF_REVIEW: {
+    family: 'validation',
+    http: 400,
+    exit: 2,
+    retryable: false,
+    resolve: 'Give the reviewer a profile of its own, and another model or another prompt than the author has.',
+  },
   AUTO_NOT_VERIFIED: {
     family: 'conflict',
     http: 409,

@@ -46,12 +46,41 @@ const runBase = {
   updated_at: time,
 };
 
+const finding = z.strictObject({
+  severity: text,
+  category: text,
+  claim: text,
+  evidence: z.array(text),
+  status: z.enum(['open', 'claimed', 'addressed_pending_review', 'unaddressed']),
+});
+const advice = z.strictObject({
+  request_id: id,
+  outcome: text.nullable(),
+  risk: text.nullable(),
+  summary: text.nullable(),
+});
+
+/** How the supervision of a run stands, proved as it is read. */
+const supervision = z.strictObject({
+  auto_run_id: id,
+  status: text,
+  reason: text.nullable(),
+  stop_reason: text.nullable(),
+  claimed_status: text.nullable(),
+  reviews: z.int(),
+  repairs: z.int(),
+  summary: text.nullable(),
+  findings: z.array(finding),
+  advice: z.array(advice),
+});
+
 /** One run whole: how it stands, what waits, what became of each call. */
 export const run = z.strictObject({
   ...runBase,
   text,
   calls: z.array(call),
   summary: z.strictObject({ reported_done: z.int(), verified: z.int(), unknown: z.int() }),
+  supervision: supervision.nullable(),
   pending: z.array(id),
   parent_run_id: id.nullable(),
 });

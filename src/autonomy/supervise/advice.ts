@@ -1,0 +1,141 @@
+import { requireRequest } from '../../approvals/index.ts';
+import { JSON_PROFILES, type JsonObject, LIMITS, readCanonicalJson, redact, redactText } from '../../core/index.ts';
+import { runTree } from '../../runs/index.ts';
+import { type AssessmentEnding, completeAssessment, startAssessment } from '../assessments.ts';
+import { codeOf } from '../errors.ts';
+import { type AutoAssessment, OUTCOMES, RISKS } from '../model.ts';
+import { type Answer, askReviewer, textOf } from './ask.ts';
+import type { AuthorRun, SuperviseContext } from './context.ts';
+import type { Standing } from './standing.ts';
+import type { Profile } from './terms.ts';
+
+/**
+ * Has every request of the run that waits assessed once, and what was begun before ended. The advice decides nothing:
+ * the request waits for its person as before, and no rule is left behind.
+ */
+export async function advise(
+  context: SuperviseContext,
+  run: AuthorRun,
+  standing: Standing,
+  profile: Profile,
+  how: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<void> {
+  const assessed = new Set(standing.assessments.map((one) => one.decision_id));
+  for (const open of standing.assessments.filter((one) => one.status === 'started'))
+    await assess(context, run, open, profile, how);
+  for (const requestId of await waiting(context, run)) {
+    if (assessed.has(requestId)) continue;
+    const id = `${standing.run.execution_id}-advice-${requestId}`;
+    const started = await begin(context, run, standing.run.run_id, { id, requestId, profile });
+    if (started) await assess(context, run, started, profile, how);
+  }
+}
+
+async function waiting({ store, approvals }: SuperviseContext, { principal, runId }: AuthorRun): Promise<string[]> {
+  const tree = await store.read('autonomy.tree', (tx) => runTree(tx, principal, runId));
+  const found: string[] = [];
+  const [above] = tree;
+  for (const { runId: id, place } of tree) {
+    // What waits in another session, of an agent that was asked, is not in this run's scope.
+    if (place.rootFrameId !== above?.place.rootFrameId) continue;
+    for (const request of await approvals.pendingOfRun(principal, { rootFrameId: place.rootFrameId, runId: id }))
+      if (request.status === 'pending') found.push(request.requestId);
+  }
+  return found;
+}
+
+interface Wanted {
+  readonly id: string;
+  readonly requestId: string;
+  readonly profile: Profile;
+}
+
+/** Null where the request was decided meanwhile. */
+async function begin(
+  context: SuperviseContext,
+  run: AuthorRun,
+  autoRunId: string,
+  { id, requestId, profile }: Wanted,
+): Promise<AutoAssessment | null> {
+  const { profile_id, profile_revision, prompt_sha256 } = profile.document;
+  const policyVersion = `${profile_id.replaceAll(/[^A-Za-z0-9._:-]/g, '-').slice(0, 64)}:${profile_revision}:${prompt_sha256.slice(0, 16)}`;
+  try {
+    return await context.store.write('autonomy.assessment.start', async (tx) => {
+      const { action } = await requireRequest(tx, run.principal, requestId);
+      return startAssessment(tx, context.autonomy, run.principal, autoRunId, {
+        assessmentId: id,
+        auditId: `${id}-audit`,
+        decisionId: requestId,
+        actionDigest: action.actionDigest,
+        policyVersion: policyVersion.replace(/^[^A-Za-z0-9]+/, 'p'),
+        key: `${id}:start`,
+      });
+    });
+  } catch (error) {
+    if (codeOf(error) === 'AUTO_PERMISSION_SCOPE') return null;
+    throw error;
+  }
+}
+
+async function assess(
+  context: SuperviseContext,
+  run: AuthorRun,
+  { assessment_id: id, decision_id }: AutoAssessment,
+  profile: Profile,
+  how: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<void> {
+  const { action } = await context.store.read('autonomy.request', (tx) =>
+    requireRequest(tx, run.principal, decision_id),
+  );
+  const secretFields = context.tools.current(action.tool)?.secretFields ?? [];
+  const subject = {
+    version: 1,
+    task: redactText(run.task),
+    action: {
+      tool: action.tool,
+      side_effect_class: action.sideEffectClass,
+      target: action.target,
+      resource_keys: [...action.resourceKeys],
+      arguments: redact(readCanonicalJson(action.canonicalArguments, JSON_PROFILES.packages), { secretFields }),
+      reason: action.reason,
+    },
+  };
+  const answer = await askReviewer(profile, subject, { clock: context.autonomy.sessions.clock, ...how });
+  await endAdvice(context, run, id, adviceOf(answer));
+}
+
+/** Ends an assessment; where the request was decided meanwhile it ends as failed, and allows nothing. */
+export async function endAdvice(
+  context: SuperviseContext,
+  run: AuthorRun,
+  id: string,
+  ending: Omit<AssessmentEnding, 'key'>,
+): Promise<void> {
+  const write = (how: Omit<AssessmentEnding, 'key'>) =>
+    context.store.write('autonomy.assessment.complete', (tx) =>
+      completeAssessment(tx, context.autonomy, run.principal, id, { key: `${id}:end`, ...how }),
+    );
+  try {
+    await write(ending);
+  } catch (error) {
+    if (codeOf(error) !== 'AUTO_PERMISSION_DECIDED') throw error;
+    const public_summary = 'The request was decided before the advice was there.';
+    await write({ status: 'failed', outcome: 'failed', risk: 'unknown', assessment: { public_summary } });
+  }
+}
+
+/** An answer as advice. What cannot be read allows nothing. Pure. */
+export function adviceOf(answer: Answer): Omit<AssessmentEnding, 'key'> {
+  if (!answer.ok) {
+    const outcome = answer.ended === 'failed' ? 'failed' : 'unavailable';
+    return { status: answer.ended, outcome, risk: 'unknown', assessment: { public_summary: answer.why } };
+  }
+  const { document, usage } = answer;
+  const outcome = OUTCOMES.find((word) => word === document['outcome']);
+  const risk = RISKS.find((word) => word === document['risk']) ?? 'unknown';
+  const public_summary = textOf(document['summary'], LIMITS.autoSummaryCodePoints);
+  const assessment: JsonObject = { public_summary, usage };
+  if (outcome === undefined || outcome === 'unavailable' || outcome === 'failed')
+    return { status: 'failed', outcome: 'failed', risk, assessment };
+  return { status: 'completed', outcome, risk, assessment };
+}

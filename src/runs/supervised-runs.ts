@@ -1,0 +1,62 @@
+import type { CarriedRuns, RunHandle } from './carried-runs.ts';
+import type { Agent, Driving, RunListener, RunsContext } from './context.ts';
+import { beginFollowUp } from './follow-up.ts';
+import type { RunRecord } from './model.ts';
+import { requireRun } from './run-store.ts';
+import type { FollowUp } from './supervision.ts';
+
+/** Between runs and whoever supervises them: follow-ups are begun and carried on here, as any run is. */
+export class SupervisedRuns {
+  readonly #context: RunsContext;
+  readonly #carried: CarriedRuns;
+  readonly #takeUp: (run: RunRecord, listener: RunListener) => Promise<RunHandle | null>;
+
+  constructor(
+    context: RunsContext,
+    carried: CarriedRuns,
+    takeUp: (run: RunRecord, listener: RunListener) => Promise<RunHandle | null>,
+  ) {
+    this.#context = context;
+    this.#carried = carried;
+    this.#takeUp = takeUp;
+  }
+
+  /** Whether a run has ended by itself and its supervision has not. */
+  async isOpen(run: RunRecord): Promise<boolean> {
+    return run.state.status === 'completed' && this.#isOpen(run);
+  }
+
+  async #isOpen(run: RunRecord): Promise<boolean> {
+    const { supervision, calls } = this.#context;
+    if (!supervision || run.parent) return false;
+    return calls.store.read('runs.supervised', (tx) => supervision.isOpen(tx, run.principal, run));
+  }
+
+  /** What is done about a run of its own once its own turns are over, or wait. */
+  async carryOn(driving: Driving): Promise<void> {
+    const { run, agent, signal } = driving;
+    if (run.parent) return;
+    const followUp = (asked: FollowUp): Promise<RunRecord> => this.#followUp(driving, asked);
+    await this.#context.supervision?.carryOn({ run, agent, signal, followUp });
+  }
+
+  /** A run that nobody carries out any more has its supervision ended too, as a run that is stopped has. */
+  async stop(run: RunRecord, agentOf: () => Agent): Promise<void> {
+    const ended = run.state.status === 'completed' || run.state.status === 'stopped';
+    if (!ended || !(await this.#isOpen(run))) return;
+    const followUp = async (): Promise<RunRecord> => run;
+    await this.#context.supervision?.carryOn({ run, agent: agentOf(), signal: AbortSignal.abort(), followUp });
+  }
+
+  /** Begins a follow-up or takes it up, and carries it on as long as the run before it is carried on. */
+  async #followUp({ run, agent, signal, listener }: Driving, asked: FollowUp): Promise<RunRecord> {
+    const { run: next, begun } = await beginFollowUp(this.#context, run, agent, asked, this.#carried.askPen);
+    const { status } = next.state;
+    if (begun === null && (status === 'completed' || status === 'stopped')) return next;
+    const handle = begun
+      ? this.#carried.carry(next.principal, begun, agent, listener)
+      : await this.#takeUp(next, listener);
+    if (handle) return this.#carried.endedWith(signal, handle);
+    return this.#context.calls.store.read('runs.get', (tx) => requireRun(tx, next.principal, next.runId));
+  }
+}

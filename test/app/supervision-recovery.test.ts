@@ -1,0 +1,170 @@
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { FaultPoint, FaultPoints } from '../../src/core/index.ts';
+import { functionModel } from '../../src/index.ts';
+import { assert, check, temporaryFolder } from '../support/index.ts';
+import { authorOf, honestReviewer, openSupervised, type SupervisedWorld } from '../support/supervised-world.ts';
+
+/** Throws the n-th time that a point is reached: what follows is lost, as when the process ends there. */
+function dyingAt(wanted: FaultPoint, nth: number): FaultPoints {
+  let seen = 0;
+  return {
+    reach: (point) => {
+      if (point !== wanted || (seen += 1) !== nth) return;
+      throw new Error(`died at ${point}`);
+    },
+  };
+}
+
+async function onlyRun({ holdfast }: SupervisedWorld): Promise<string> {
+  const { runs, principal } = holdfast.runtime;
+  const { items } = await runs.list(principal, { limit: 10 });
+  return items.find((run) => run.parent === null)?.runId ?? '';
+}
+
+const POINTS: readonly (readonly [point: FaultPoint, times: number])[] = [
+  ['auto-candidate-recorded', 2],
+  ['auto-review-started', 2],
+  ['auto-review-answered', 2],
+  ['auto-review-completed', 2],
+  ['auto-repair-started', 1],
+  ['auto-repair-ended', 1],
+  ['auto-about-to-verify', 1],
+];
+
+for (const [point, times] of POINTS)
+  for (let nth = 1; nth <= times; nth += 1)
+    check(`a supervision that dies at ${point} (${nth}) goes on where it stood`, async (t) => {
+      const dataDir = join(await temporaryFolder(t), 'data');
+      const dying = await openSupervised({ dataDir, options: { faults: dyingAt(point, nth) } });
+      await assert.rejects(dying.agent.run('Write the total.'), /died at/);
+      await dying.holdfast.close();
+      const world = await openSupervised({ dataDir });
+      const run = await world.agent.resume(await onlyRun(world));
+      const { status, reviews, repairs } = run.supervision ?? {};
+      assert.deepEqual([status, reviews, repairs, world.report()], ['verified', 2, 1, 'total 42']);
+      await world.holdfast.close();
+    });
+
+check('a verified run is ended for good: nothing of it is resumed', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const dying = await openSupervised({ dataDir, options: { faults: dyingAt('auto-run-ended', 1) } });
+  await assert.rejects(dying.agent.run('Write the total.'), /died at/);
+  await dying.holdfast.close();
+  const world = await openSupervised({ dataDir });
+  const runId = await onlyRun(world);
+  await assert.rejects(world.agent.resume(runId), { code: 'RUN_ENDED' });
+  const { autonomy, principal, runs } = world.holdfast.runtime;
+  const { place } = await runs.get(principal, runId);
+  assert.equal((await autonomy.supervisionOf(principal, place))?.status, 'verified');
+  await world.holdfast.close();
+});
+
+/** A reviewer of approvals that says yes to everything. */
+const eager = functionModel(
+  () => JSON.stringify({ outcome: 'allow_once', risk: 'low', summary: 'Harmless.' }),
+  'eager',
+);
+
+async function advised(t: TestContext) {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const terms = { reviewer: { model: honestReviewer() }, permissionReviewer: { model: eager } };
+  const setting = { dataDir, terms, needsApproval: true };
+  return { setting, world: await openSupervised(setting) };
+}
+
+check('advice about what waits decides nothing, and repairs wait for their person too', async (t) => {
+  const { world, setting } = await advised(t);
+  const first = await world.agent.run('Write the total.');
+  assert.equal(first.status, 'waiting_confirmation');
+  const [advice] = first.supervision?.advice ?? [];
+  assert.deepEqual([advice?.outcome, advice?.risk, advice?.public_summary], ['allow_once', 'low', 'Harmless.']);
+  assert.equal(first.pending.length, 1);
+  const repairing = await first.approve(first.pending[0]);
+  assert.deepEqual([repairing.status, repairing.supervision?.status], ['completed', 'repairing']);
+  assert.equal(world.report(), 'total 41');
+  await world.holdfast.close();
+  const later = await openSupervised(setting);
+  const run = await later.agent.resume(first.id);
+  assert.equal(run.supervision?.advice.length, 2);
+  const done = await run.approve(run.pending[0]);
+  assert.deepEqual([done.supervision?.status, later.report()], ['verified', 'total 42']);
+  await later.holdfast.close();
+});
+
+check('whoever waits for a supervised run waits for its repairs', async (t) => {
+  const { world } = await advised(t);
+  const run = await world.agent.run('Write the total.');
+  const waited = run.wait();
+  const { approvals, principal } = world.holdfast.runtime;
+  for (let decided = 0; decided < 2; ) {
+    const { items } = await approvals.pending(principal);
+    for (const { requestId, digest } of items) {
+      await approvals.decide(principal, [{ requestId, digest, decision: 'approve' }]);
+      decided += 1;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.equal((await waited).supervision?.status, 'verified');
+  await world.holdfast.close();
+});
+
+check('a repair that is rejected ends without having done anything, and the run says so', async (t) => {
+  const { world } = await advised(t);
+  const first = await world.agent.run('Write the total.');
+  const repairing = await first.approve(first.pending[0]);
+  const rejected = await repairing.reject(repairing.pending[0], 'Not like this.');
+  assert.equal(rejected.supervision?.status, 'repairing');
+  const again = await rejected.reject(rejected.pending[0], 'Nor like this.');
+  assert.deepEqual(
+    [again.supervision?.status, again.supervision?.stopReason, world.report()],
+    ['completed_with_issues', 'budget_exhausted: max_repair_rounds', 'total 41'],
+  );
+  await world.holdfast.close();
+});
+
+check('a run that is stopped has its supervision cancelled, wherever it stood', async (t) => {
+  const { world } = await advised(t);
+  const first = await world.agent.run('Write the total.');
+  assert.deepEqual((await first.stop()).supervision?.status, 'cancelled');
+  const second = await world.agent.run('Write the total.');
+  const repairing = await second.approve(second.pending[0]);
+  const stopped = await repairing.stop();
+  assert.deepEqual([stopped.supervision?.status, stopped.pending.length], ['cancelled', 0]);
+  const third = await world.agent.run('Write the total.', { rootFrameId: stopped.view.sessionId });
+  assert.equal(third.status, 'waiting_confirmation');
+  await world.holdfast.close();
+});
+
+check('one supervised run of a branch at a time, and a new one after a revert', async (t) => {
+  const { world } = await advised(t);
+  const { runtime } = world.holdfast;
+  const first = await world.agent.run('Write the total.');
+  const rootFrameId = first.view.sessionId;
+  await assert.rejects(world.agent.run('Again.', { rootFrameId }), { code: 'AUTO_RUN_ACTIVE' });
+  await first.stop();
+  const second = await world.agent.run('Again.', { rootFrameId });
+  assert.equal(second.status, 'waiting_confirmation');
+  await runtime.runs.close();
+  await world.holdfast.close();
+});
+
+check('a failed run that is resumed is supervised anew', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  let broken = true;
+  const right = authorOf('total 42');
+  const author = {
+    id: 'author',
+    turn: (request: Parameters<typeof right.turn>[0]) => {
+      if (broken) throw new Error('down');
+      return right.turn(request);
+    },
+  };
+  const world = await openSupervised({ dataDir, author, retries: { most: 0 } });
+  const failed = await world.agent.run('Write the total.');
+  assert.deepEqual([failed.status, failed.supervision?.status], ['failed', 'failed']);
+  broken = false;
+  const resumed = await world.agent.resume(failed.id);
+  assert.deepEqual([resumed.status, resumed.supervision?.status], ['completed', 'verified']);
+  await world.holdfast.close();
+});
