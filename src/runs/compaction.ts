@@ -1,4 +1,4 @@
-import { openGroup, type NewEvent } from '../sessions/index.ts';
+import { appendEvent, openGroup, type NewEvent } from '../sessions/index.ts';
 import { ask } from './ask.ts';
 import { estimatedTokens, usageOf } from './budgets.ts';
 import { compactionDocument, isShown, newestCompaction } from './compaction-record.ts';
@@ -35,11 +35,13 @@ export async function compactIfLong(
   const reply = await ask(context, driving, { messages: asked, tools: [], withinMs });
   const used = usageOf(driving, asked, reply);
   const { rootFrameId, branchId, turnId } = run.place;
-  const wireState = compactionDocument({ summary: reply.text, ...plan });
+  const result = compactionDocument({ summary: reply.text, ...plan });
   await context.calls.store.write('runs.compact', async (tx) => {
     await writeResults(tx, context, driving, unwritten);
-    const group = { rootFrameId, branchId, turnId, kind: 'compaction', model: agent.model.id, wireState };
-    await openGroup(tx, context.calls.sessions, run.principal, group);
+    const group = { rootFrameId, branchId, turnId, kind: 'compaction', model: agent.model.id };
+    const { id: groupId } = await openGroup(tx, context.calls.sessions, run.principal, group);
+    const event = { groupId, type: 'compaction', sideEffectClass: 'metadata_write', result };
+    await appendEvent(tx, context.calls.sessions, run.principal, event);
     await countTurn(tx, run.runId, context.instanceId, { ...used, now: context.calls.clock.nowMs() });
   });
   return true;
@@ -49,7 +51,7 @@ export async function compactIfLong(
 export function planCompaction(
   groups: readonly GroupWithCalls[],
   turnId: string,
-): { readonly upTo: number; readonly kept: ReadonlySet<string> } | null {
+): { readonly coveredThrough: string; readonly kept: ReadonlySet<string> } | null {
   const replies = groups.filter(({ group }) => isReply(group));
   const last = replies.at(-1 - REPLIES_KEPT);
   if (!last) return null;
@@ -58,7 +60,7 @@ export function planCompaction(
   const covered = groups.filter(({ group }) => group.position <= upTo && group.kind !== 'compaction');
   const kept = new Set(covered.filter((one) => mustStay(one, turnId)).map(({ group }) => group.groupId));
   const news = covered.some(({ group }) => !kept.has(group.groupId) && (before === null || isShown(before, group)));
-  return news ? { upTo, kept } : null;
+  return news ? { coveredThrough: last.group.groupId, kept } : null;
 }
 
 function mustStay({ group, calls }: GroupWithCalls, turnId: string): boolean {

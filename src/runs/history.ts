@@ -1,14 +1,21 @@
 import { type LedgerCall, ledgerCalls, outcomeForModel } from '../calls/index.ts';
-import { isJsonObject } from '../core/index.ts';
+import { canonicalJson, isJsonObject } from '../core/index.ts';
 import type { ModelMessage } from '../models/index.ts';
 import { type ActionGroup, listGroups, type Principal } from '../sessions/index.ts';
 import type { ReadTx } from '../store/index.ts';
-import { isShown, newestCompaction } from './compaction-record.ts';
+import { type CoverNote, coverOf, isShown, newestCompaction } from './compaction-record.ts';
+import { cameFromElsewhere, contentOf, eventsOf, type HistoryItem, isReply, itemsOf } from './told-groups.ts';
+
+export { isReply };
 
 /** One action group with its calls as the ledger tells them. */
 export interface GroupWithCalls {
   readonly group: ActionGroup;
   readonly calls: readonly LedgerCall[];
+  /** For a compaction: what it says. */
+  readonly cover?: CoverNote | null;
+  /** For a group that came from elsewhere, whose calls are none of ours: what it tells. */
+  readonly told?: readonly HistoryItem[];
 }
 
 /** The groups of a branch in their order, each with its calls. */
@@ -22,15 +29,19 @@ export async function branchGroups(
   let after: string | undefined;
   for (;;) {
     const page = await listGroups(tx, principal, rootFrameId, after === undefined ? {} : { after });
-    for (const group of page.items)
-      if (group.branchId === branchId) found.push({ group, calls: await ledgerCalls(tx, principal, group.groupId) });
+    for (const group of page.items) if (group.branchId === branchId) found.push(await withCalls(tx, principal, group));
     if (page.next === null) return found;
     after = page.next;
   }
 }
 
-/** Whether a group is a reply of the model. */
-export const isReply = ({ kind }: Pick<ActionGroup, 'kind'>): boolean => kind === 'native_tools' || kind === 'finalize';
+async function withCalls(tx: ReadTx, principal: Principal, group: ActionGroup): Promise<GroupWithCalls> {
+  if (group.kind === 'compaction')
+    return { group, calls: [], cover: coverOf(await eventsOf(tx, principal, group.groupId)) };
+  if (cameFromElsewhere(group))
+    return { group, calls: [], told: itemsOf(group, await eventsOf(tx, principal, group.groupId)) };
+  return { group, calls: await ledgerCalls(tx, principal, group.groupId) };
+}
 
 /**
  * What a model is shown again: the ledger's groups as messages, nothing else. A call without a result is unknown. What
@@ -40,18 +51,32 @@ export function messagesOf(instructions: string | null, groups: readonly GroupWi
   const messages: ModelMessage[] = instructions === null ? [] : [{ role: 'system', text: instructions }];
   const compacted = newestCompaction(groups);
   if (compacted) messages.push({ role: 'user', text: `[Summary of what came before]\n${compacted.summary}` });
-  for (const { group, calls } of groups) {
+  for (const { group, calls, told } of groups) {
     if (compacted && !isShown(compacted, group)) continue;
-    if (group.kind === 'user') messages.push({ role: 'user', text: contentOf(group) });
+    if (told) messages.push(...messagesOfTold(told));
+    else if (group.kind === 'user') messages.push({ role: 'user', text: contentOf(group) });
     else if (isReply(group)) messages.push(...replyMessages(group, calls));
   }
   return messages;
 }
 
-function contentOf(group: ActionGroup): string {
-  const message = group.assistantMessage;
-  const content = isJsonObject(message) ? message['content'] : undefined;
-  return typeof content === 'string' ? content : (group.assistantContent ?? '');
+/** What came from elsewhere, in the form in which this run shows messages to its model. */
+function messagesOfTold(told: readonly HistoryItem[]): ModelMessage[] {
+  const calls = told.flatMap(({ tool_calls: declared }) => declared ?? []);
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  const nameOf = (id: string): string => text(calls.find((call) => call['id'] === id)?.['name']);
+  return told.map((item): ModelMessage => {
+    const { role, content, tool_calls: declared = [], tool_call_id: callId = '' } = item;
+    if (role === 'tool')
+      return { role, callId, toolName: nameOf(callId), text: content, isError: item.is_error === true };
+    if (role !== 'assistant') return { role: 'user', text: content };
+    const proposed = declared.map((call) => ({
+      callId: text(call['id']),
+      toolName: text(call['name']),
+      argumentsText: isJsonObject(call['arguments']) ? canonicalJson(call['arguments']) : '{}',
+    }));
+    return { role, text: content, calls: proposed };
+  });
 }
 
 function replyMessages(group: ActionGroup, calls: readonly LedgerCall[]): ModelMessage[] {
@@ -75,7 +100,7 @@ function replyMessages(group: ActionGroup, calls: readonly LedgerCall[]): ModelM
 }
 
 /** What a model is told of a call: its outcome, and whether an approver changed what was executed. */
-function toldOf(call: LedgerCall): string {
+export function toldOf(call: LedgerCall): string {
   const told = call.outcome ? outcomeForModel(call.outcome) : 'OUTCOME UNKNOWN: it has no result yet.';
   if (call.argumentsText === call.proposedText) return told;
   return `[The approver changed the arguments to ${call.argumentsText}]\n${told}`;

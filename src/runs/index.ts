@@ -2,6 +2,8 @@ export type { Agent, Driving, ModelRetries, RunListener, RunsContext } from './c
 export { childTool } from './child-call.ts';
 export type { StartRun } from './begin-run.ts';
 export { branchGroups, type GroupWithCalls, messagesOf } from './history.ts';
+export { providerHistory } from './provider-history.ts';
+export type { HistoryItem } from './told-groups.ts';
 export { closeModellessRun, type ModellessRun, openModellessRun } from './guard-run.ts';
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';
 export { type RunPage, runTree } from './run-store.ts';

@@ -16,14 +16,15 @@ export async function readGroups(
   return unwritten.length === 0 ? groups : groups.map((one) => withResults(one, unwritten));
 }
 
-function withResults({ group, calls }: GroupWithCalls, events: readonly NewEvent[]): GroupWithCalls {
+function withResults(one: GroupWithCalls, events: readonly NewEvent[]): GroupWithCalls {
+  const { group, calls } = one;
   const own = events.filter((event) => event.groupId === group.groupId);
-  if (own.length === 0) return { group, calls };
+  if (own.length === 0) return one;
   const known = calls.map((call) => {
-    const event = own.find((one) => one.toolCallId === call.callId);
+    const event = own.find(({ toolCallId }) => toolCallId === call.callId);
     return event ? { ...call, outcome: outcomeOf(event) ?? call.outcome } : call;
   });
-  return { group, calls: known };
+  return { ...one, calls: known };
 }
 
 const outcomeOf = (event: NewEvent) => outcomeOfResult(event.result ?? null);

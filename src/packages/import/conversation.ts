@@ -8,7 +8,7 @@ import {
 } from '../../core/index.ts';
 import type { ActionEvent, ActionGroup, ExecutionAttempt, Message } from '../../sessions/index.ts';
 import { withoutProof } from './delivery-text.ts';
-import { type Fields, fieldsOf } from './fields.ts';
+import { Fields, fieldsOf } from './fields.ts';
 import { type Identities, type IdentityKind, mapMembers } from './identities.ts';
 import type { PlannedGroup } from './plan-model.ts';
 import type { PackageReader } from './reader.ts';
@@ -69,6 +69,18 @@ export function metadataOf(row: Fields, flagged: boolean): JsonValue {
 /** Kinds whose names a provider's own state may repeat. */
 const WIRE_KINDS: readonly IdentityKind[] = ['wire', 'call', 'action', 'event', 'group', 'turn', 'message'];
 
+/** What an event names, and what a call does that a reply declares. */
+const EVENT_NAMES = [
+  ['event', 'event_id'],
+  ['action', 'action_id'],
+  ['call', 'tool_call_id'],
+  ['wire', 'wire_id'],
+] as const satisfies readonly (readonly [IdentityKind, string])[];
+const CALL_NAMES = [
+  ['call', 'id'],
+  ['wire', 'wire_id'],
+] as const satisfies readonly (readonly [IdentityKind, string])[];
+
 /** The ledger: branch by branch, parents first, so that what came later on a branch stands later in the session. */
 export class LedgerPlan {
   readonly groups: PlannedGroup[] = [];
@@ -109,18 +121,19 @@ export class LedgerPlan {
       this.#ids.take('group', row.needText('group_id'));
       const turn = row.filled('turn_id');
       if (turn !== null) this.#ids.take('turn', turn);
-      for (const event of fieldsOf(row.objects('events'), 'an action event'))
-        for (const [kind, field] of [
-          ['event', 'event_id'],
-          ['action', 'action_id'],
-          ['call', 'tool_call_id'],
-          ['wire', 'wire_id'],
-        ] as const) {
-          const old = event.filled(field);
-          if (old !== null) this.#ids.take(kind, old);
-        }
+      const message = new Fields(row.object('assistant_message') ?? {}, 'an assistant message');
+      for (const call of message.list('tool_calls').filter(isJsonObject))
+        this.#take(new Fields(call, 'a call'), CALL_NAMES);
+      for (const event of fieldsOf(row.objects('events'), 'an action event')) this.#take(event, EVENT_NAMES);
     }
     this.#alike();
+  }
+
+  #take(row: Fields, names: readonly (readonly [IdentityKind, string])[]): void {
+    for (const [kind, field] of names) {
+      const old = row.filled(field);
+      if (old !== null) this.#ids.take(kind, old);
+    }
   }
 
   /** One word may name an action, a call and its wire id at the source: it stays one word. */
@@ -209,6 +222,9 @@ export class LedgerPlan {
       ...result,
       covered_through_group_id: this.#ids.needIfPresent('group', covered, 'a compaction'),
       archive_id: null,
+      ...(Object.hasOwn(result, 'kept_group_ids')
+        ? { kept_group_ids: this.#ids.rename(result['kept_group_ids'] ?? null, ['group']) }
+        : {}),
       ...(typeof note === 'string' ? { handoff: this.#screen.text(note).text } : {}),
     };
   }
