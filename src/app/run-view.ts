@@ -15,6 +15,8 @@ export interface CallView {
   /** Null while it has not ended. */
   readonly outcome: CallOutcome | null;
   readonly statusRef: string | null;
+  /** How often the tool was invoked again, as it declares, before its outcome was known. */
+  readonly retries: number;
 }
 
 /** A tool's report and what was read back after it are counted apart: the one says nothing of the other. */
@@ -102,13 +104,14 @@ function summaryOf(calls: readonly CallView[]): RunSummary {
 }
 
 function callView(runtime: Runtime, call: LedgerCall): CallView {
-  const { callId, toolName, argumentsText, outcome, statusRef } = call;
+  const { callId, toolName, argumentsText, outcome, statusRef, retries } = call;
   return {
     callId,
     tool: toolName,
     argumentsText: shownArguments(runtime, toolName, argumentsText),
     outcome,
     statusRef,
+    retries,
   };
 }
 
@@ -182,6 +185,7 @@ function callDocument(call: CallView): JsonValue {
     tool: call.tool,
     arguments: call.argumentsText,
     status_ref: call.statusRef,
+    retries: call.retries,
     ...(call.outcome ? outcomeDocument(call.outcome) : { outcome: null }),
   };
 }

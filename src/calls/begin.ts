@@ -32,7 +32,7 @@ export interface Beginning {
   readonly authority: CallAuthority;
   readonly scope: ExactScope;
   readonly request: PreparedRequest;
-  /** Whole seconds; longer than the tool's time-out. */
+  /** Whole seconds; longer than the tool's time-out, with every repetition that it declares. */
   readonly leaseSeconds: number;
 }
 
@@ -49,8 +49,8 @@ const SHORTEST_LEASE_SECONDS = 30;
 /** An approval that has no end of its own is minted with this one; it is used in the same second. */
 const MINTED_APPROVAL_SECONDS = 3600;
 
-export function leaseSecondsFor(timeoutMs: number): number {
-  return Math.max(SHORTEST_LEASE_SECONDS, Math.ceil(timeoutMs / 1000) + LEASE_MARGIN_SECONDS);
+export function leaseSecondsFor(callMs: number): number {
+  return Math.max(SHORTEST_LEASE_SECONDS, Math.ceil(callMs / 1000) + LEASE_MARGIN_SECONDS);
 }
 
 /** The request of a call to `operations`, with the identities that the host mints. */

@@ -1,10 +1,12 @@
+import { systemIds } from '../core/index.ts';
 import type { ToolPrincipal } from '../tools/index.ts';
-import { type Attempt, attemptExecute, type Invocation } from './attempt.ts';
+import type { Invocation } from './attempt.ts';
 import { classify } from './classify.ts';
 import type { PreparedCall } from './model.ts';
 import type { CallOutcome } from './outcome.ts';
 import { currentRefusal, refusedNow } from './prepare.ts';
 import { readOutcome } from './read-outcome.ts';
+import { attemptUntilAnswered, ofAllAttempts, type Tried } from './retrying.ts';
 
 /** A call in a home that has no operations: whoever makes it has written down that it starts. */
 export interface CallAlone extends Omit<Invocation, 'principal'> {
@@ -21,12 +23,13 @@ export async function executeAlone(of: CallAlone): Promise<CallOutcome> {
   const { tool, input } = of.call;
   const refusal = await currentRefusal(of.call, of.principal);
   if (refusal) return refusedNow(refusal);
-  const attempt = await attemptExecute(tool, input, of);
-  return tool.effect === 'read' ? readOutcome(tool, input, attempt) : writeOutcome(of.call, attempt);
+  const mayRepeat = async (): Promise<boolean> => (await currentRefusal(of.call, of.principal)) === null;
+  const tried = await attemptUntilAnswered(tool, input, of, { ids: systemIds, mayRepeat });
+  return tool.effect === 'read' ? readOutcome(tool, input, tried) : writeOutcome(of.call, tried);
 }
 
-async function writeOutcome({ tool, input }: CallAlone['call'], attempt: Attempt): Promise<CallOutcome> {
-  const finding = await classify(tool, input, attempt);
+async function writeOutcome({ tool, input }: CallAlone['call'], tried: Tried): Promise<CallOutcome> {
+  const finding = ofAllAttempts(await classify(tool, input, tried.attempt), tried);
   switch (finding.found) {
     case 'done':
       return { state: 'done', output: finding.output, verified: false, settledBy: null };

@@ -1,7 +1,9 @@
+import { unixSeconds } from '../core/index.ts';
 import type { Filesystem } from '../effects/index.ts';
 import type { ReservedOperation } from '../operations/index.ts';
 import type { Tx } from '../store/index.ts';
-import { attemptExecute, type Invocation } from './attempt.ts';
+import { longestCallMs } from '../tools/index.ts';
+import type { Invocation } from './attempt.ts';
 import { begin, type Beginning, type Begun, KnownOperation, leaseSecondsFor, requestOfCall } from './begin.ts';
 import { exactScope } from './call-scope.ts';
 import { spanOfCall } from './call-span.ts';
@@ -16,6 +18,7 @@ import type { CallOutcome } from './outcome.ts';
 import { currentRefusal, refusedNow } from './prepare.ts';
 import { readOutcome } from './read-outcome.ts';
 import { rescue } from './rescue.ts';
+import { attemptUntilAnswered, ofAllAttempts, type RetryTerms } from './retrying.ts';
 import { askStatus } from './status.ts';
 import { outcomeOfStored } from './settle.ts';
 
@@ -42,6 +45,8 @@ export interface Executed {
   readonly outcome: CallOutcome;
   /** Whether its `result` stands on the action ledger already; else the caller writes it with its next commit. */
   readonly recorded: boolean;
+  /** How often the tool was invoked again, as it declares. */
+  readonly retries: number;
 }
 
 /**
@@ -57,10 +62,10 @@ async function carryOut(context: CallsContext, of: ReadyCall): Promise<Executed>
   if (of.signal.aborted) return early(notStarted('CALL_SKIPPED', 'The run was stopped before this call.'));
   const refusal = await currentRefusal(of.call, of.place.principal);
   if (refusal) return early(refusedNow(refusal));
-  return of.call.tool.effect === 'read' ? early(await executeRead(of)) : executeWrite(context, of);
+  return of.call.tool.effect === 'read' ? executeRead(context, of) : executeWrite(context, of);
 }
 
-const early = (outcome: CallOutcome): Executed => ({ outcome, recorded: false });
+const early = (outcome: CallOutcome): Executed => ({ outcome, recorded: false, retries: 0 });
 
 function invocationOf(of: ReadyCall): Invocation {
   const { place, call, signal, listener } = of;
@@ -76,9 +81,25 @@ function invocationOf(of: ReadyCall): Invocation {
   };
 }
 
-async function executeRead(of: ReadyCall): Promise<CallOutcome> {
+async function executeRead(context: CallsContext, of: ReadyCall): Promise<Executed> {
   const { tool, input } = of.call;
-  return readOutcome(tool, input, await attemptExecute(tool, input, invocationOf(of)));
+  const terms = retryTerms(context, of, async () => (await currentRefusal(of.call, of.place.principal)) === null);
+  const tried = await attemptUntilAnswered(tool, input, invocationOf(of), terms);
+  return { outcome: await readOutcome(tool, input, tried), recorded: false, retries: tried.retries };
+}
+
+function retryTerms(context: CallsContext, of: ReadyCall, mayRepeat: () => Promise<boolean>): RetryTerms {
+  const { callId, tool } = of.call;
+  const onRetry = (retry: number, pauseMs: number): void =>
+    of.listener?.onCallRetry?.(callId, tool.name, retry, pauseMs);
+  return { ids: context.sessions.ids, mayRepeat, onRetry };
+}
+
+/** A writing call is sent again only while whoever asked may still do it, its approval holds, and nobody has paused. */
+async function maySendAgain(context: CallsContext, of: ReadyCall, reserved: ReservedOperation): Promise<boolean> {
+  if (unixSeconds(context.clock) >= reserved.approval.expiresAt) return false;
+  if ((await currentRefusal(of.call, of.place.principal)) !== null) return false;
+  return (await context.store.read('calls.paused', (tx) => context.pausedBecause(tx))) === null;
 }
 
 async function executeWrite(context: CallsContext, of: ReadyCall): Promise<Executed> {
@@ -88,10 +109,14 @@ async function executeWrite(context: CallsContext, of: ReadyCall): Promise<Execu
   await context.faults.reach('intent-committed');
   if (begun.kind === 'known') return knownBefore(context, of, begun);
   await context.faults.reach('effect-about-to-send');
-  const attempt = await attemptExecute(of.call.tool, of.call.input, invocationOf(of));
+  const { tool, input } = of.call;
+  const terms = retryTerms(context, of, () => maySendAgain(context, of, begun.operation));
+  const tried = await attemptUntilAnswered(tool, input, invocationOf(of), terms);
   await context.faults.reach('effect-sent');
-  const finding = await classify(of.call.tool, of.call.input, attempt);
-  return { outcome: await conclude(context, of, beginning, begun.operation, finding), recorded: true };
+  const { retries } = tried;
+  const finding = ofAllAttempts(await classify(tool, input, tried.attempt), tried);
+  const ending = endingOf(of, beginning, begun.operation, retries);
+  return { outcome: await conclude(context, of, ending, beginning, finding), recorded: true, retries };
 }
 
 async function start(
@@ -103,7 +128,7 @@ async function start(
       ...of,
       scope: exactScope(of.call.tool, of.call.input, of.filesystem),
       request: requestOfCall(of),
-      leaseSeconds: leaseSecondsFor(of.call.tool.timeoutMs),
+      leaseSeconds: leaseSecondsFor(longestCallMs(of.call.tool)),
     };
     return { beginning, begun: await commitBeginning(context, beginning, of.opening) };
   } catch (error) {
@@ -139,11 +164,10 @@ async function knownBefore(
 async function conclude(
   context: CallsContext,
   of: ReadyCall,
+  ending: Ending,
   beginning: Beginning,
-  reserved: ReservedOperation,
   finding: Finding,
 ): Promise<CallOutcome> {
-  const ending = endingOf(of, beginning, reserved);
   const asked = finding.found === 'unknown' ? await askStatus(ending, invocationOf(of)) : null;
   // A `not_happened` while the lease runs says nothing: the request may still be under way.
   if (asked?.found === 'done')
@@ -151,7 +175,7 @@ async function conclude(
   return commitEnding(context, of, ending, beginning, finding);
 }
 
-function endingOf(of: ReadyCall, beginning: Beginning, reserved: ReservedOperation): Ending {
+function endingOf(of: ReadyCall, beginning: Beginning, reserved: ReservedOperation, retries: number): Ending {
   const { call, groupId, place } = of;
   return {
     principal: place.principal,
@@ -170,6 +194,7 @@ function endingOf(of: ReadyCall, beginning: Beginning, reserved: ReservedOperati
       callId: call.callId,
       sideEffectClass: call.tool.effect,
       resourceKeys: call.resourceKeys,
+      retries,
     },
     settledBy: null,
   };

@@ -66,4 +66,6 @@ export type CallStanding =
 /** What a host may hear while a call runs. */
 export interface CallListener {
   onProgress?(callId: string, update: ToolProgress): void;
+  /** The tool failed and is invoked again after a pause, as it declares; `retry` counts from 1. */
+  onCallRetry?(callId: string, toolName: string, retry: number, pauseMs: number): void;
 }

@@ -1,10 +1,18 @@
 import { acceptOutput, type Tool } from '../tools/index.ts';
 import type { Attempt } from './attempt.ts';
 import type { CallOutcome } from './outcome.ts';
+import type { Tried } from './retrying.ts';
 
 /** What became of a call that only reads: it changed nothing, so whatever is no valid answer is `failed`. */
-export async function readOutcome(tool: Tool, input: unknown, attempt: Attempt): Promise<CallOutcome> {
-  if (attempt.ended !== 'returned') return { state: 'failed', code: 'TOOL_FAILED', reason: failureOf(attempt) };
+export async function readOutcome(
+  tool: Tool,
+  input: unknown,
+  { attempt, retries }: Pick<Tried, 'attempt' | 'retries'>,
+): Promise<CallOutcome> {
+  if (attempt.ended !== 'returned') {
+    const times = retries === 0 ? '' : ` It was tried ${retries + 1} times.`;
+    return { state: 'failed', code: 'TOOL_FAILED', reason: `${failureOf(attempt)}${times}` };
+  }
   const output = await acceptOutput(tool, attempt.value, input);
   if (output.ok) return { state: 'done', output: output.value, verified: false, settledBy: null };
   return {

@@ -19,6 +19,8 @@ export interface ResultOf {
   readonly sideEffectClass: string;
   readonly resourceKeys: readonly string[];
   readonly statusRef: string | null;
+  /** How often the tool was invoked again before this result. */
+  readonly retries?: number;
 }
 
 /**
@@ -43,6 +45,7 @@ function resultDocument(outcome: CallOutcome, of: ResultOf): JsonObject {
     content: outcomeForModel(outcome),
     outcome: document,
     status_ref: of.statusRef,
+    ...(of.retries ? { retries: of.retries } : {}),
     ...statusOf(outcome, of.sideEffectClass !== 'read'),
   };
 }

@@ -29,6 +29,8 @@ export interface LedgerCall {
   readonly outcome: CallOutcome | null;
   /** Whether the ledger has a result of it. */
   readonly hasResult: boolean;
+  /** How often the tool was invoked again before its newest result. */
+  readonly retries: number;
 }
 
 /** The calls of one action group in the order of the reply, from its ledger lines. */
@@ -64,7 +66,9 @@ function apply(calls: Map<string, LedgerCall>, event: ActionEvent): void {
       hasResult: false,
       argumentsText: argumentsOf(event) ?? call.argumentsText,
     });
-  if (event.type === 'result') calls.set(callId, { ...call, outcome: outcomeOfResult(event.result), hasResult: true });
+  if (event.type !== 'result') return;
+  const retries = retriesOf(event.result);
+  calls.set(callId, { ...call, outcome: outcomeOfResult(event.result), hasResult: true, retries });
 }
 
 function proposedCall(callId: string, event: ActionEvent): LedgerCall {
@@ -79,7 +83,13 @@ function proposedCall(callId: string, event: ActionEvent): LedgerCall {
     statusRef: null,
     outcome: null,
     hasResult: false,
+    retries: 0,
   };
+}
+
+function retriesOf(result: JsonValue): number {
+  const said = isJsonObject(result) ? result['retries'] : undefined;
+  return typeof said === 'number' ? said : 0;
 }
 
 function startedOutcome(statusRef: string | null): CallOutcome {

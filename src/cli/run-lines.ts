@@ -92,6 +92,6 @@ function callLines(call: CallView, colours: Colours): readonly string[] {
   const mark = call.outcome.state === 'done' ? colours.green('✓') : colours.red('✗');
   return [
     `  ${call.outcome.state === 'unknown' ? colours.red('?') : mark} ${what}`,
-    `    ${outcomeLine(call.outcome)}`,
+    `    ${outcomeLine(call.outcome)}${call.retries === 0 ? '' : `, tried ${call.retries + 1} times`}`,
   ];
 }

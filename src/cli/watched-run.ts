@@ -54,6 +54,8 @@ function listenerFor({ terminal, output }: Pick<CommandContext, 'terminal' | 'ou
     onStarted: (_callId, toolName) => say(`… ${displayText(toolName)}`),
     onProgress: (_callId, update) =>
       say(`  ${update.done}${update.total === undefined ? '' : `/${update.total}`} ${displayText(update.text ?? '')}`),
+    onCallRetry: (_callId, toolName, retry, pauseMs) =>
+      say(`  ${displayText(toolName)} failed; tried again (${retry}) after ${pauseMs} ms.`),
     onRetry: (attempt, pauseMs) => say(`  The model failed; asked again (${attempt}) after ${pauseMs} ms.`),
     onChanged: (fields) => say(`  The agent is defined otherwise than when the run began: ${fields.join(', ')}.`),
     onChild: ({ agent }) => {

@@ -43,6 +43,7 @@ export {
 } from './errors.ts';
 export { FAULT_POINTS, type FaultPoint, type FaultPoints, noFaults } from './fault-points.ts';
 export { type FileFacts, type FileSystem, nodeFileSystem } from './file-system.ts';
+export { longestPauseBefore, pauseBefore } from './backoff.ts';
 export { createIds, type Ids, isId, systemIds } from './ids.ts';
 export { newSecret } from './secret.ts';
 export { asJsonValue } from './json-domain.ts';

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fail, HoldfastError } from '../core/index.ts';
+import { fail, HoldfastError, pauseBefore } from '../core/index.ts';
 import { type ModelMessage, type ModelReply, readTurn } from '../models/index.ts';
 import { type ModelToolSchema, modelToolSchemas } from '../tools/index.ts';
 import type { Driving, RunsContext } from './context.ts';
 import { spanOfTurn } from './run-spans.ts';
-
-const LONGEST_PAUSE_MS = 30_000;
 
 /**
  * Asks the agent's model for one reply, within so many milliseconds in all. A turn changes nothing, so a model that
@@ -38,7 +36,7 @@ export async function ask(context: RunsContext, driving: Driving, question: Ques
     } catch (error) {
       if (!signal.aborted && end.aborted) throw fail('RUN_BUDGET_USED_UP', 'The time of the run ended in a turn.');
       if (attempt > agent.retries.most || !mayHelp(error)) throw error;
-      const pauseMs = pauseBefore(context, agent.retries.pauseMs, attempt);
+      const pauseMs = pauseBefore(context.calls.sessions.ids, agent.retries.pauseMs, attempt);
       listener.onRetry?.(attempt, pauseMs);
       // A stop or the end of the time is met by the next attempt, at once.
       await sleep(pauseMs, undefined, { signal: AbortSignal.any([signal, end]) }).catch(() => undefined);
@@ -65,11 +63,4 @@ function mayHelp(error: unknown): boolean {
   const { cause } = error;
   const status = typeof cause === 'object' && cause !== null && 'statusCode' in cause ? Number(cause.statusCode) : 500;
   return status >= 500 || status === 408 || status === 409 || status === 429;
-}
-
-/** Between half of it and all of it, so that many runs do not come back together. */
-function pauseBefore(context: RunsContext, firstMs: number, attempt: number): number {
-  const whole = Math.min(LONGEST_PAUSE_MS, firstMs * 2 ** (attempt - 1));
-  const share = Number.parseInt(context.calls.sessions.ids.next().slice(-4), 16) / 0xffff;
-  return Math.round(whole / 2 + (whole / 2) * share);
 }

@@ -91,9 +91,9 @@ async function carryOutCall(
   if (child !== undefined) return carryOutChildCall(context, driving, groupId, call, child);
   const { filesystem } = context;
   const ready = { place: placeOf(driving), groupId, call, authority, filesystem, signal, listener };
-  const { outcome, recorded } = await executeCall(context.calls, ready);
+  const { outcome, recorded, retries } = await executeCall(context.calls, ready);
   listener.onOutcome?.(call.callId, call.tool.name, outcome);
-  return { outcome, event: recorded ? null : unwrittenResult(driving, groupId, call, outcome) };
+  return { outcome, event: recorded ? null : unwrittenResult(driving, groupId, call, outcome, retries) };
 }
 
 async function carryOutChildCall(
@@ -109,10 +109,24 @@ async function carryOutChildCall(
   return { outcome, event: unwrittenResult(driving, groupId, call, outcome) };
 }
 
-function unwrittenResult(driving: Driving, groupId: string, call: PreparedCall, outcome: CallOutcome): NewEvent {
+function unwrittenResult(
+  driving: Driving,
+  groupId: string,
+  call: PreparedCall,
+  outcome: CallOutcome,
+  retries = 0,
+): NewEvent {
   const { callId, tool, resourceKeys } = call;
   const statusRef = outcome.state === 'unknown' ? outcome.statusRef : null;
-  const of = { groupId, runId: driving.run.runId, callId, sideEffectClass: tool.effect, resourceKeys, statusRef };
+  const of = {
+    groupId,
+    runId: driving.run.runId,
+    callId,
+    sideEffectClass: tool.effect,
+    resourceKeys,
+    statusRef,
+    retries,
+  };
   return resultEvent(of, outcome);
 }
 

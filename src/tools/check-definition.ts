@@ -1,6 +1,7 @@
 import { codePointsWithin, fail, isBlank, LIMITS } from '../core/index.ts';
 import { isStandardSchema } from './compile-schema.ts';
 import { TOOL_EFFECTS, type ToolDefinition } from './model.ts';
+import { DEFAULT_TIMEOUT_MS, longestCallMs, retryOf } from './retry.ts';
 import { checkUrlPatterns } from './url-policy.ts';
 
 type Given = ToolDefinition<Record<string, unknown>, Record<string, unknown>>;
@@ -14,7 +15,7 @@ const FIELDS: ReadonlySet<string> = new Set(
   (
     'name description inputSchema jsonSchema outputSchema effect needsApproval editable execute status authorize ' +
     'precondition timeoutMs settlesWithinMs receipt resources postconditions observe secretFields checkOutput ' +
-    'outputLimits onError parallel groups urlPatterns producer revisions'
+    'outputLimits onError retry parallel groups urlPatterns producer revisions'
   ).split(' '),
 );
 const REVISIONS = ['inputSchema', 'outputSchema', 'effect', 'handler', 'producer', 'policy'] as const;
@@ -29,6 +30,7 @@ export function checkDefinition(d: Given): void {
   checkEffect(d);
   checkHandlers(d);
   checkBounds(d);
+  checkRetry(d);
   checkLists(d);
   checkRevisions(d);
 }
@@ -78,6 +80,24 @@ function checkBounds(d: Given): void {
   checkWhole('settlesWithinMs', d.settlesWithinMs, 0, LIMITS.toolSettlesWithinMs);
   checkWhole('outputLimits', d.outputLimits?.maxBytes, 1, LIMITS.toolOutputBytes);
   checkWhole('outputLimits', d.outputLimits?.maxDepth, 0, LIMITS.toolOutputDepth);
+}
+
+function checkRetry({ retry, effect, timeoutMs = DEFAULT_TIMEOUT_MS }: Given): void {
+  if (retry === undefined) return;
+  if (effect !== 'read' && effect !== 'idempotent')
+    throw wrong('retry', 'is refused for an effect other than `read` and `idempotent`: a repetition could do it twice');
+  if (!isPlainObject(retry)) throw wrong('retry', 'must be an object');
+  for (const name of Object.keys(retry))
+    if (name !== 'most' && name !== 'pauseMs') throw wrong('retry', `has no \`${name.slice(0, 64)}\``);
+  const { most, pauseMs } = retry;
+  if (most === undefined) throw wrong('retry', 'must say `most`');
+  checkWhole('retry', most, 1, LIMITS.toolRetries);
+  checkWhole('retry', pauseMs, 0, LIMITS.toolRetryPauseMs);
+  if (
+    longestCallMs({ timeoutMs, retry: retryOf({ most, ...(pauseMs === undefined ? {} : { pauseMs }) }) }) >
+    LIMITS.toolCallMs
+  )
+    throw wrong('retry', `may take at most ${LIMITS.toolCallMs} ms with every time-out and pause`);
 }
 
 function checkWhole(field: string, value: unknown, least: number, most: number): void {

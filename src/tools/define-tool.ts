@@ -1,8 +1,8 @@
 import { compileSchema } from './compile-schema.ts';
 import { checkDefinition } from './check-definition.ts';
 import type { Tool, ToolDefinition, ToolRevisions, ToolSchema } from './model.ts';
+import { DEFAULT_TIMEOUT_MS, retryOf } from './retry.ts';
 
-const DEFAULT_TIMEOUT_MS = 20_000;
 const DEFAULT_SETTLES_WITHIN_MS = 60_000;
 const DEFAULT_OUTPUT_BYTES = 65_536;
 const DEFAULT_OUTPUT_DEPTH = 16;
@@ -33,6 +33,7 @@ export function tool<I extends ToolSchema, O extends ToolSchema = ToolSchema>(de
       maxDepth: d.outputLimits?.maxDepth ?? DEFAULT_OUTPUT_DEPTH,
     }),
     onError: d.onError ?? 'unknown',
+    retry: retryOf(d.retry),
     parallel: d.parallel ?? d.effect === 'read',
     groups: Object.freeze([...(d.groups ?? [])]),
     urlPatterns: Object.freeze([...(d.urlPatterns ?? [])]),

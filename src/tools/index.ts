@@ -21,6 +21,7 @@ export {
 } from './allow-list.ts';
 export { compileSchema } from './compile-schema.ts';
 export { comparableName, tool } from './define-tool.ts';
+export { longestCallMs } from './retry.ts';
 export {
   type CompiledSchema,
   type JsonSchemaObject,

@@ -127,6 +127,12 @@ export interface ToolDefinition<I extends ToolSchema = ToolSchema, O extends Too
   readonly outputLimits?: Partial<ToolOutputLimits>;
   /** What a throw other than `NotDone` means for a writing tool. Default `unknown`; `not_done` is a promise you make. */
   readonly onError?: 'unknown' | 'not_done';
+  /**
+   * Only for `read` and `idempotent`: `execute` is invoked again, with the same key, while it throws or gives no answer
+   * in time. At most `most` times (1 to 10) after the first, after pauses that double from `pauseMs` (0 to 60,000, else
+   * 200) and differ. All of it may take 15 minutes. Default: a call is never repeated.
+   */
+  readonly retry?: { readonly most: number; readonly pauseMs?: number };
   /** May run beside other calls of the same model reply. Default: reads may, writes may not. */
   readonly parallel?: boolean;
   /** Names under which an allow-list can take several tools at once. */
@@ -185,6 +191,8 @@ export interface Tool {
   readonly checkOutput: ((output: unknown, input: unknown) => readonly string[]) | null;
   readonly outputLimits: ToolOutputLimits;
   readonly onError: 'unknown' | 'not_done';
+  /** Null for a tool whose calls are never repeated. */
+  readonly retry: { readonly most: number; readonly pauseMs: number } | null;
   readonly parallel: boolean;
   readonly groups: readonly string[];
   readonly urlPatterns: readonly string[];

@@ -26,6 +26,13 @@ export const toolsLimits = {
   toolUrlPatternCodePoints: { max: 2 * KIB, unit: 'code points', why: 'No longer address is of use in a pattern.' },
   pageUrlCodePoints: { max: 8 * KIB, unit: 'code points', why: 'What browsers agree on; more is denied unread.' },
   toolTimeoutMs: { max: 10 * 60_000, unit: 'ms', why: 'Shorter than any lease that a worker may hold.' },
+  toolRetries: { max: 10, unit: 'times', why: 'A tool that fails so often will not answer soon.' },
+  toolRetryPauseMs: { max: 60_000, unit: 'ms', why: 'The first pause; later ones grow from it.' },
+  toolCallMs: {
+    max: 15 * 60_000,
+    unit: 'ms',
+    why: 'A call with all its repetitions: what a dead process began is left alone for so long.',
+  },
   toolSettlesWithinMs: { max: 7 * DAY_MS, unit: 'ms', why: 'The longest that another side may take to settle.' },
   toolOutputBytes: { max: 1024 * KIB, unit: 'bytes', why: 'What a result may weigh in the database at most.' },
   toolOutputDepth: { max: 32, unit: 'levels', why: 'The operations contract for stored JSON.' },

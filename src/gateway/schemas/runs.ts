@@ -6,7 +6,13 @@ const tokens = z.strictObject({ prompt: z.int(), completion: z.int() });
 const runStatus = z.enum(['running', 'waiting_confirmation', 'completed', 'failed', 'stopped']);
 const runOutcome = z.enum(['unknown', 'interrupted']).nullable();
 
-const callBase = { call_id: text, tool: text, arguments: text.nullable(), status_ref: text.nullable() };
+const callBase = {
+  call_id: text,
+  tool: text,
+  arguments: text.nullable(),
+  status_ref: text.nullable(),
+  retries: z.int(),
+};
 const settledBy = z.enum(['receipt', 'status_query', 'observation', 'person']).nullable();
 
 /** A call and what became of it: the one outcome type, as every surface writes it. */

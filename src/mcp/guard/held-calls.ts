@@ -124,6 +124,7 @@ async function standingNow(
     statusRef: null,
     outcome: null,
     hasResult: false,
+    retries: 0,
   };
   const terms = { allowed: new Set([tool.name]) };
   const unstarted = await rejudge(calls, place, held.groupId, stored, terms);
