@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { effectsSchema } from '../../src/effects/index.ts';
+import type { Store } from '../../src/store/index.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
-import type { BenchSuite } from '../suite.ts';
+import type { BenchRow, BenchSuite } from '../suite.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SERVER = join(ROOT, 'test/fixtures/mcp/guarded-server.ts');
@@ -75,22 +76,58 @@ const at = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 
 /** Two commits one after the other, each alone: what a write behind the guard cannot do without. */
-async function twoCommits(folder: string): Promise<number> {
-  const store = await openSqliteStore({ file: join(folder, 'commits.db'), schemas: [effectsSchema] });
-  const found: number[] = [];
-  const insert = `INSERT INTO effect_records (tenant_id, run_id, sequence, type, observation_id, body)
-    VALUES ('t', ?, ?, 'observation', ?, '{}')`;
-  for (let i = 0; i < 120; i += 1) {
-    const started = performance.now();
-    for (const half of [1, 2])
-      await store.write('bench', (tx) => tx.run(insert, ['a'.repeat(32), 2 * i + half, `o${i}-${half}`]));
-    found.push(performance.now() - started);
+class TwoCommits {
+  readonly #store: Store;
+  #done = 0;
+
+  constructor(store: Store) {
+    this.#store = store;
   }
-  await store.close();
-  return at(
-    found.toSorted((a, b) => a - b),
-    0.5,
+
+  async latencies(): Promise<number[]> {
+    const found: number[] = [];
+    for (let round = 0; round < CALLS; round += 1) {
+      const started = performance.now();
+      for (const half of [1, 2]) {
+        this.#done += 1;
+        const row = ['a'.repeat(32), this.#done, `o${this.#done}-${half}`];
+        await this.#store.write('bench', (tx) => tx.run(INSERT, row));
+      }
+      found.push(performance.now() - started);
+    }
+    return found;
+  }
+}
+
+const INSERT = `INSERT INTO effect_records (tenant_id, run_id, sequence, type, observation_id, body)
+  VALUES ('t', ?, ?, 'observation', ?, '{}')`;
+
+interface Latencies {
+  readonly bare: number[];
+  readonly guarded: number[];
+  readonly commits: number[];
+}
+
+const p = (list: readonly number[], share: number): number =>
+  at(
+    list.toSorted((a, b) => a - b),
+    share,
   );
+
+/** Bare and guarded in turn, and the commits between them, so that all three see the same machine and disk. */
+async function measure(
+  peers: { readonly bare: Peer; readonly guarded: Peer; readonly commits: TwoCommits },
+  name: string,
+  inFlight: number,
+): Promise<Latencies> {
+  const found: Latencies = { bare: [], guarded: [], commits: [] };
+  await Promise.all([latencies(peers.bare, name, inFlight), latencies(peers.guarded, name, inFlight)]);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    found.bare.push(...(await latencies(peers.bare, name, inFlight)));
+    found.guarded.push(...(await latencies(peers.guarded, name, inFlight)));
+    if (name === 'write') found.commits.push(...(await peers.commits.latencies()));
+  }
+  return found;
 }
 
 export const guardSuite: BenchSuite = {
@@ -101,30 +138,35 @@ export const guardSuite: BenchSuite = {
     const bare = new Peer(server('bare'), folder);
     const options = ['--policy', 'policy.json', '--data-dir', join(folder, 'data'), '--'];
     const guarded = new Peer([COMMAND, 'mcp', ...options, process.execPath, ...server('guarded')], folder);
-    const rows = [];
+    const store = await openSqliteStore({ file: join(folder, 'commits.db'), schemas: [effectsSchema] });
+    const commits = new TwoCommits(store);
+    const rows: BenchRow[] = [];
     const added: Record<string, number> = {};
-    for (const name of ['read', 'write']) {
+    const row = (key: string, what: string, ms: number): void => {
+      added[`${key}_ms`] = Number(ms.toFixed(3));
+      rows.push({ what, value: `${ms.toFixed(2)} ms` });
+    };
+    for (const name of ['read', 'write'])
       for (const inFlight of [1, 16]) {
-        const found: { bare: number[]; guarded: number[] } = { bare: [], guarded: [] };
-        await Promise.all([latencies(bare, name, inFlight), latencies(guarded, name, inFlight)]);
-        for (let round = 0; round < ROUNDS; round += 1) {
-          found.bare.push(...(await latencies(bare, name, inFlight)));
-          found.guarded.push(...(await latencies(guarded, name, inFlight)));
-        }
-        const [plain, behind] = [found.bare, found.guarded].map((list) => list.toSorted((a, b) => a - b));
+        const found = await measure({ bare, guarded, commits }, name, inFlight);
         for (const [word, share] of [
           ['p50', 0.5],
           ['p99', 0.99],
         ] as const) {
-          const more = at(behind ?? [], share) - at(plain ?? [], share);
-          added[`${name}_${inFlight}_${word}_ms`] = Number(more.toFixed(3));
-          rows.push({ what: `${name}, ${inFlight} in flight, added ${word}`, value: `${more.toFixed(2)} ms` });
+          const more = p(found.guarded, share) - p(found.bare, share);
+          row(`${name}_${inFlight}_${word}`, `${name}, ${inFlight} in flight, added ${word}`, more);
         }
+        if (name === 'read') continue;
+        const [two, more] = [p(found.commits, 0.5), p(found.guarded, 0.5) - p(found.bare, 0.5)];
+        row(`two_commits_beside_${inFlight}`, 'two commits alone, in the same minute, p50', two);
+        row(
+          `write_${inFlight}_over_commits`,
+          `write, ${inFlight} in flight: added beyond two commits, p50`,
+          more - two,
+        );
       }
-    }
     await Promise.all([bare.end(), guarded.end()]);
-    const commits = await twoCommits(folder);
-    rows.push({ what: 'two commits one after the other, p50', value: `${commits.toFixed(2)} ms` });
-    return { rows, figures: { peers: { guard: { ...added, two_commits_ms: Number(commits.toFixed(3)) } } } };
+    await store.close();
+    return { rows, figures: { peers: { guard: added } } };
   },
 };
