@@ -52,4 +52,39 @@ check('effects are listed, shown and verified after a guarded write that is read
   const one = await run('list', '--limit', '1');
   const next = await run('list', '--limit', '1', '--before', String(one.document['next']));
   assert.equal((next.document['effects'] as unknown[]).length, 1);
+  const told = async (...words: string[]): Promise<string> => {
+    const { stdout, stderr } = await holdfast([...words, '--data-dir', world.dataDir], { cwd: folder });
+    assert.equal(stderr, '');
+    return stdout;
+  };
+  assert.match(
+    await told('effects', 'list'),
+    new RegExp(`^${runId}/[0-9a-f]{32} +reported_success +world__write$`, 'm'),
+  );
+  const lines = await told('effects', 'verify', runId);
+  assert.match(lines, /world__write: verified\n/);
+  assert.match(lines, /world__write: contradicted\n/);
+  assert.match(lines, /^2 effects: 2 reported as done, 1 verified, 0 unresolved$/m);
+  assert.match(
+    await told('effects', 'show', runId, effects[0]?.effect_id ?? ''),
+    /world__write: (verified|contradicted)/,
+  );
+  assert.match(await told('runs', 'show', runId), /^ {2}2 reported as done, 1 of them verified, 0 unknown$/m);
+});
+
+check('effects that nobody has, and places that are none, are told with their code', async (t) => {
+  const folder = await temporaryFolder(t);
+  const world = await guardWorld(t, { dataDir: folder });
+  await world.end();
+  const run = (...args: string[]) => holdfast(['effects', ...args, '--data-dir', world.dataDir], { cwd: folder });
+  assert.match((await run('list')).stdout, /There are no effects yet/);
+  for (const [args, exit, code] of [
+    [['list', '--before', 'no-place'], 2, 'INVALID_VALUE'],
+    [['list', '--limit', '0'], 2, 'INVALID_VALUE'],
+    [['show', 'a'.repeat(32), 'b'], 1, 'EFFECT_NOT_FOUND'],
+    [['verify', 'a'.repeat(32)], 2, 'RUN_NOT_FOUND'],
+  ] as const) {
+    const told = await run(...args);
+    assert.deepEqual([told.exit, told.stderr.includes(code)], [exit, true], told.stderr);
+  }
 });
