@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../structure/repository-files.ts';
 import type { TestContext } from 'node:test';
@@ -76,4 +77,59 @@ check('the commands for a server behind an address run, on a server and a port o
     child.once('exit', () => ready(`it ended: ${text}`));
   });
   assert.match(said, /listening on http:\/\/127\.0\.0\.1:\d+\/mcp/);
+});
+
+interface Entry {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** The entries of the hosts' files in the document, whatever the host calls its list. */
+function entries(): ReadonlyMap<string, Entry> {
+  const text = readFileSync(join(ROOT, 'docs/guard.md'), 'utf8');
+  const section = text.slice(
+    text.indexOf('## Configuration files of hosts'),
+    text.indexOf('## In front of an address'),
+  );
+  const found = new Map<string, Entry>();
+  for (const [, json = ''] of section.matchAll(/```json\n([\s\S]*?)```/g)) {
+    const [[name, list] = ['', {}]] = Object.entries(JSON.parse(json) as Record<string, Record<string, Entry>>);
+    for (const entry of Object.values(list)) found.set(name, entry);
+  }
+  const toml = /```toml\n\[(\w+)\.files\]\ncommand = (".*")\nargs = (\[[\s\S]*?\])\n```/.exec(section);
+  assert.ok(toml);
+  const [, name = '', command = '', args = ''] = toml;
+  found.set(name, { command: JSON.parse(command) as string, args: JSON.parse(args) as string[] });
+  return found;
+}
+
+check('each host’s file starts the guard in front of its server, as its entry says', async (t) => {
+  const home = await temporaryFolder(t);
+  mkdirSync(join(home, 'project'));
+  const policy = { version: 1, name: 'files', revision: '1', server: 'files' };
+  writeFileSync(join(home, 'holdfast.policy.json'), JSON.stringify(policy));
+  const all = entries();
+  assert.deepEqual([...all.keys()], ['mcpServers', 'servers', 'context_servers', 'mcp_servers']);
+  const installed: Record<string, string> = {
+    holdfast: join(ROOT, 'bin/holdfast.js'),
+    '@modelcontextprotocol/server-filesystem': join(
+      ROOT,
+      'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js',
+    ),
+  };
+  for (const [name, { command, args }] of all) {
+    assert.equal(command, 'npx');
+    // npx would ask a registry: the same programs, as they are installed here.
+    const here = args.map(
+      (word) => installed[word] ?? (word === 'npx' ? process.execPath : word.replace('/path/', `${home}/`)),
+    );
+    const child = spawn(process.execPath, here, { stdio: ['pipe', 'pipe', 'ignore'], cwd: '/' });
+    t.after(() => child.kill('SIGKILL'));
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'host', version: '1' } };
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    assert.match(line.toString(), /"serverInfo":\{"name":"secure-filesystem-server"/, name);
+    child.stdin.end();
+    await once(child, 'close');
+  }
 });

@@ -97,3 +97,16 @@ check('a host that cannot ask waits and is told the command; a decision elsewher
   assert.match(textOf(await world.call('write', { a: 1 }, 3, ASKS)), /written/);
   assert.deepEqual(world.effects(), [{ a: 1 }]);
 });
+
+check('what a host says its user answered decides only where its principal may decide', async (t) => {
+  const world = await guardWorld(t, { policy: { ...HELD, approvers: { roles: ['boss'] } } });
+  const asked = askedBy(await world.call('write', { a: 1 }, 1, ASKS));
+  assert.equal(outcomeOf(await world.call('write', { a: 1 }, 2, answering(asked, YES)))?.code, 'APPROVAL_PENDING');
+  world.send({ id: 0, method: 'initialize', params: { capabilities: { elicitation: {} } } });
+  await world.next();
+  const question = await world.call('write', { a: 2 }, 3);
+  assert.equal(question['method'], 'elicitation/create');
+  world.send({ id: question.id, result: YES });
+  assert.equal(outcomeOf(await world.next())?.code, 'APPROVAL_PENDING');
+  assert.deepEqual(world.effects(), []);
+});
