@@ -12,7 +12,6 @@ export const DATA_FILES = {
   database: 'holdfast.db',
   workspaces: 'workspace-cas',
   imports: 'session-imports',
-  importedWorkspaces: 'imported-workspaces',
   staging: 'package-staging',
 } as const;
 

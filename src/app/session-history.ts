@@ -1,6 +1,13 @@
 import { join } from 'node:path';
 import type { FaultPoints } from '../core/index.ts';
-import { type SessionContext, SessionHistory, SessionPen, workspaceOf, WorkspaceStore } from '../sessions/index.ts';
+import {
+  SessionArtifacts,
+  type SessionContext,
+  SessionHistory,
+  SessionPen,
+  workspaceOf,
+  WorkspaceStore,
+} from '../sessions/index.ts';
 import type { Store } from '../store/index.ts';
 import { DATA_FILES } from './data-folder.ts';
 
@@ -11,6 +18,8 @@ export interface Histories {
   readonly pen: SessionPen;
   /** The folder that a session works in, or null. */
   readonly directoryOf: (rootFrameId: string) => Promise<string | null>;
+  /** Artifacts with the bytes of their versions. */
+  readonly artifacts: SessionArtifacts;
 }
 
 /** Puts it together. `given` says which folder a session works in; where it says nothing, what was bound to it does. */
@@ -28,5 +37,6 @@ export function openHistories(of: {
   const directoryOf = async (rootFrameId: string): Promise<string | null> =>
     given?.(rootFrameId) ?? store.read('app.workspace', (tx) => workspaceOf(tx, rootFrameId));
   const history = new SessionHistory({ store, context, pen, workspaces, directoryOf, faults });
-  return { history, workspaces, pen, directoryOf };
+  const artifacts = new SessionArtifacts({ store, context, workspaces });
+  return { history, workspaces, pen, directoryOf, artifacts };
 }

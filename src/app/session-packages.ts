@@ -17,16 +17,17 @@ export function openSessionPackages(of: {
   readonly faults: FaultPoints;
 }): SessionPackages {
   const { store, dataDir, context, histories, faults, env } = of;
+  const imports = join(dataDir, DATA_FILES.imports);
   return new SessionPackages({
     store,
     sessions: context,
     clock: context.clock,
     ids: context.ids,
     workspaces: histories.workspaces,
-    importsFolder: join(dataDir, DATA_FILES.imports),
+    importsFolder: imports,
     stagingFolder: join(dataDir, DATA_FILES.staging),
     workspaceOf: async (root) => of.given?.(root) ?? store.read('app.workspace', (tx) => workspaceOf(tx, root)),
-    importedWorkspaceOf: (root) => join(dataDir, DATA_FILES.importedWorkspaces, root),
+    importedWorkspaceOf: (root) => join(imports, root, 'workspace'),
     configuredSecrets: () => secretsOf(env),
     autoMode: autonomyPort(context),
     files: nodeFileSystem,

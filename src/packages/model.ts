@@ -13,7 +13,7 @@ export interface PackageContext {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly workspaces: WorkspaceStore;
-  /** Files of imports, `session-imports/<session>`; and what is being built, `package-staging`. Made when needed. */
+  /** A folder for each import, `session-imports/<session>`; and where packages are built. Made when needed. */
   readonly importsFolder: string;
   readonly stagingFolder: string;
   /** The folder a session works in, whether it exists or not; null for a session that works in none. */

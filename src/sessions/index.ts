@@ -111,4 +111,5 @@ export {
   SessionHistory,
   type SessionHistoryOptions,
 } from './session-history.ts';
+export { type NewArtifactBytes, SessionArtifacts, type SessionArtifactsOptions } from './session-artifacts.ts';
 export * from './portable.ts';

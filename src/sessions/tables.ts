@@ -1,7 +1,7 @@
 import type { ContextSchema } from '../store/index.ts';
 import { CHECKPOINT_TABLES } from './checkpoint-tables.ts';
 import { RECORD_TABLES, RECORDS_TRAVEL_WHOLE } from './records/tables.ts';
-import { WORKSPACE_TABLES } from './workspace/tables.ts';
+import { CONTENT_TABLES, WORKSPACE_TABLES } from './workspace/tables.ts';
 
 const SESSIONS = `
 CREATE TABLE sessions (
@@ -163,5 +163,6 @@ export const sessionsSchema: ContextSchema = {
     { number: 3, name: 'workspace trees and packs', sqlite: WORKSPACE_TABLES },
     { number: 4, name: 'artifacts, deliveries, notebook and side records', sqlite: RECORD_TABLES },
     { number: 5, name: 'records keep what travels with them', sqlite: RECORDS_TRAVEL_WHOLE },
+    { number: 6, name: 'bytes of artifact versions are kept', sqlite: CONTENT_TABLES },
   ],
 };

@@ -132,11 +132,11 @@ export function append(world: SessionWorld, event: NewEvent) {
 /** The error that a promise ends in; fails when it ends well. */
 export async function refusal(
   promise: Promise<unknown>,
-): Promise<{ code?: string; httpStatus?: number; message: string }> {
+): Promise<{ code?: string; httpStatus?: number; message: string; cause?: unknown }> {
   try {
     await promise;
   } catch (error) {
-    return error as { code?: string; httpStatus?: number; message: string };
+    return error as { code?: string; httpStatus?: number; message: string; cause?: unknown };
   }
   throw new Error('it was not refused');
 }

@@ -163,6 +163,13 @@ export const sessionsErrorCodes = {
     retryable: true,
     resolve: 'Let whatever changes the workspace finish, then try again.',
   },
+  ARTIFACT_BYTES_MISSING: {
+    family: 'not_found',
+    http: 404,
+    exit: 2,
+    retryable: false,
+    resolve: 'Ask where the session came from: this version was recorded, or travelled, without its bytes.',
+  },
   WORKSPACE_BLOCKED: {
     family: 'state',
     http: 409,

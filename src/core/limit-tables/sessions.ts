@@ -20,6 +20,11 @@ export const sessionLimits = {
     why: 'One kind of record in one session: above what a package may carry of any kind, so that an export can say so.',
   },
   sessionDeliveryVersions: { max: 10_000, unit: 'items', why: 'The package contract for the artifacts of a session.' },
+  artifactVersionBytes: {
+    max: 64 * MIB,
+    unit: 'bytes',
+    why: 'The package contract for one member: a version that is larger could not travel.',
+  },
   sessionTicketsQueued: {
     max: 1000,
     unit: 'items',

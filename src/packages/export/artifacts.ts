@@ -1,16 +1,21 @@
-import { join } from 'node:path';
 import { bytesHoldSecret, isPlainFileName, isSecretPath } from '../../archive/index.ts';
-import { type JsonObject, LIMITS, redactText } from '../../core/index.ts';
-import { digestOf, fileChunks } from '../import/files.ts';
-import { type Artifact, ARTIFACT, type ArtifactVersion, ARTIFACT_VERSION, documentOf } from '../../sessions/index.ts';
+import { HoldfastError, type JsonObject, redactText } from '../../core/index.ts';
+import {
+  type Artifact,
+  ARTIFACT,
+  type ArtifactVersion,
+  ARTIFACT_VERSION,
+  documentOf,
+  type WorkspaceStore,
+} from '../../sessions/index.ts';
 import type { PackageContext } from '../model.ts';
 
 /** The artifacts of a package, and where the bytes of their versions lie. */
 export interface PackagedArtifacts {
   readonly artifacts: readonly JsonObject[];
   readonly excluded: readonly JsonObject[];
-  /** Each content once: digest, size, file. */
-  readonly data: ReadonlyMap<string, { readonly size: number; readonly path: string }>;
+  /** The size of each content, by its digest. */
+  readonly data: ReadonlyMap<string, number>;
   readonly artifactIds: ReadonlySet<string>;
   readonly versionIds: ReadonlySet<string>;
 }
@@ -25,21 +30,20 @@ export interface ArtifactRecords {
 /** Takes what may travel: artifacts with a safe name and a version whose bytes are there, are right, and hold no secret. */
 export async function packageArtifacts(
   context: PackageContext,
-  root: string,
   records: ArtifactRecords,
   knownSecrets: readonly string[],
 ): Promise<PackagedArtifacts> {
   const artifacts: JsonObject[] = [];
   const excluded: JsonObject[] = [];
   const [artifactIds, versionIds] = [new Set<string>(), new Set<string>()];
-  const data = new Map<string, { size: number; path: string }>();
+  const data = new Map<string, number>();
   const byArtifact = Map.groupBy(records.versions, ({ artifactId }) => artifactId);
   for (const artifact of records.artifacts) {
     const { id, filename: name } = artifact;
     const hidden = isSecretPath(name) || !isPlainFileName(name) || redactText(name) !== name;
     const versions = hidden
       ? []
-      : await packageVersions(context, root, byArtifact.get(id) ?? [], records, { knownSecrets, data });
+      : await packageVersions(context, byArtifact.get(id) ?? [], records, { knownSecrets, data });
     const available = versions.filter((version) => version['available'] === true);
     const newest = available.at(-1)?.['version_id'];
     if (newest === undefined) {
@@ -57,46 +61,43 @@ export async function packageArtifacts(
 
 interface VersionTools {
   readonly knownSecrets: readonly string[];
-  readonly data: Map<string, { size: number; path: string }>;
+  readonly data: Map<string, number>;
 }
 
 async function packageVersions(
-  { files, importsFolder }: PackageContext,
-  root: string,
+  { workspaces }: PackageContext,
   records: readonly ArtifactVersion[],
   { cellIds, environmentIds }: ArtifactRecords,
   { knownSecrets, data }: VersionTools,
 ): Promise<JsonObject[]> {
   const versions: JsonObject[] = [];
   for (const version of records) {
-    const { bytesName, checksum } = version;
-    const path = bytesName === null ? undefined : join(importsFolder, root, 'artifacts', bytesName);
-    const found = path === undefined ? undefined : await readable(files, path, checksum);
-    const travels =
-      found !== undefined && !(await bytesHoldSecret(fileChunks(files, found.path), knownSecrets)) ? found : undefined;
-    if (travels) data.set(travels.sha256, travels);
+    const { snapshotSha256: sha256, sizeBytes } = version;
+    const travels = version.available && sha256 !== null && (await mayTravel(workspaces, sha256, knownSecrets));
+    if (travels) data.set(sha256, sizeBytes ?? 0);
     const known = (ids: ReadonlySet<string>, id: string | null) => (id !== null && ids.has(id) ? id : null);
-    const { artifact_id: _artifact, bytes_name: _name, ...kept } = documentOf(ARTIFACT_VERSION, version);
+    const { artifact_id: _artifact, ...kept } = documentOf(ARTIFACT_VERSION, version);
     versions.push({
       ...kept,
       producing_cell_id: known(cellIds, version.producingCellId),
       env_snapshot_id: known(environmentIds, version.envSnapshotId),
-      available: travels !== undefined,
-      snapshot_sha256: travels?.sha256 ?? null,
-      ...(travels ? { checksum: travels.sha256, size_bytes: travels.size } : {}),
+      available: travels,
+      snapshot_sha256: travels ? sha256 : null,
     });
   }
   return versions;
 }
 
-/** The bytes of a version, if they can be read, are not too many and are what was recorded. */
-async function readable(files: PackageContext['files'], path: string, checksum: string | null) {
+/** Whether bytes are there, are what was recorded, and hold no secret. */
+async function mayTravel(
+  workspaces: WorkspaceStore,
+  sha256: string,
+  knownSecrets: readonly string[],
+): Promise<boolean> {
   try {
-    const { kind, size } = files.lstat(path);
-    if (kind !== 'file' || size > LIMITS.archiveMemberBytes) return undefined;
-    const sha256 = await digestOf(files, path);
-    return checksum !== null && checksum !== sha256 ? undefined : { sha256, size, path };
-  } catch {
-    return undefined;
+    return !(await bytesHoldSecret(workspaces.readBlob(sha256), knownSecrets));
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'WORKSPACE_PACK_CORRUPT') return false;
+    throw error;
   }
 }

@@ -151,12 +151,12 @@ async function stage(
   const active = (await stages.captureWorkspace()) ?? { treeId: EMPTY_TREE_ID, tree: EMPTY_TREE };
   await trees.take(active.treeId, active.tree);
   for (const treeId of before.treeIds) await trees.take(treeId, treeId === EMPTY_TREE_ID ? EMPTY_TREE : undefined);
-  const artifacts = await packageArtifacts(context, root, before, secrets);
+  const artifacts = await packageArtifacts(context, before, secrets);
   for (const [treeId, text] of trees.documents) staged.addText(`workspace/trees/${treeId}.json`, text);
   for (const [blob, size] of trees.blobs)
     staged.add({ path: `workspace/blobs/${blob}`, size, sha256: blob }, () => context.workspaces.readBlob(blob));
-  for (const [sha256, { size, path }] of artifacts.data)
-    staged.add({ path: `artifact-data/${sha256}`, size, sha256 }, () => fileChunks(context.files, path));
+  for (const [sha256, size] of artifacts.data)
+    staged.add({ path: `artifact-data/${sha256}`, size, sha256 }, () => context.workspaces.readBlob(sha256));
   requireMembers(staged.rows.length + DOCUMENTS.length + 2);
   await store.read('packages.export', async (tx) => {
     await requireUnchanged(tx, start);

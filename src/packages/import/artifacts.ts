@@ -5,45 +5,43 @@ import { type InjectionScreen, metadataOf } from './conversation.ts';
 import { replaceUrls } from './delivery-text.ts';
 import { Fields, fieldsOf } from './fields.ts';
 import type { Identities } from './identities.ts';
-import type { PlannedBytes, PlannedDelivery, PlannedFile } from './plan-model.ts';
+import type { PlannedDelivery, PlannedFile } from './plan-model.ts';
 import { recordFrom } from './planned.ts';
 import type { PackageReader } from './reader.ts';
 
 export interface ArtifactPlan {
   readonly artifacts: readonly JsonObject[];
   readonly versions: readonly JsonObject[];
-  readonly bytes: readonly PlannedBytes[];
+  /** The SHA-256 of the bytes of the versions, each once. */
+  readonly bytes: ReadonlySet<string>;
   readonly files: readonly PlannedFile[];
 }
 
-/** Artifacts with their versions, and the file of each version's bytes under the session's folder of imports. */
+/** Artifacts with their versions, and the bytes that these have. */
 export function planArtifacts(reader: PackageReader, ids: Identities): ArtifactPlan {
   const plan = {
     artifacts: [] as JsonObject[],
     versions: [] as JsonObject[],
-    bytes: [] as PlannedBytes[],
+    bytes: new Set<string>(),
     files: [] as PlannedFile[],
   };
   const rows = fieldsOf(reader.records('artifacts.json', 'artifacts'), 'an artifact');
-  for (const [index, row] of rows.entries()) {
+  for (const row of rows) {
     const artifactId = ids.need('artifact', row.value('artifact_id'), 'an artifact');
     const { versions: _versions, ...kept } = row.record;
     const latest = ids.need('version', row.value('latest_version_id'), 'an artifact');
     plan.artifacts.push({ ...kept, artifact_id: artifactId, latest_version_id: latest });
     const versions = fieldsOf(row.objects('versions'), 'an artifact version');
-    for (const [place, version] of versions.filter((one) => one.value('available') === true).entries()) {
+    for (const version of versions.filter((one) => one.value('available') === true)) {
       const sha256 = version.needText('snapshot_sha256');
-      const bytesName = `${digits(index + 1)}-${digits(place + 1)}-${sha256}.bin`;
       const planned = planVersion(reader, ids, version, artifactId);
-      plan.versions.push({ ...planned, bytes_name: bytesName });
-      plan.bytes.push({ bytesName, sha256 });
+      plan.versions.push(planned);
+      plan.bytes.add(sha256);
       if (planned['version_id'] === latest) plan.files.push({ name: row.needText('filename'), sha256 });
     }
   }
   return plan;
 }
-
-const digits = (value: number): string => String(value).padStart(6, '0');
 
 function planVersion(reader: PackageReader, ids: Identities, row: Fields, artifactId: string): JsonObject {
   const sha256 = row.needText('snapshot_sha256');

@@ -94,7 +94,7 @@ async function takeBack(context: PackageContext, stages: ImportStages, cause: un
   };
   await attempt('rows', () => eraseRows(context, stages.principal, { root, projectId }));
   await attempt('files', () => eraseFiles(context, root));
-  await attempt('workspace trees', () => context.workspaces.forget(stages.addedTrees, context.clock.nowMs()));
+  await attempt('contents', () => context.workspaces.forget(stages.added, context.clock.nowMs()));
   if (failed.length > 0)
     throw fail('IMPORT_NOT_TAKEN_BACK', `The import failed, and these were not taken back: ${failed.join(', ')}.`, {
       cause,

@@ -19,12 +19,6 @@ export interface PlannedGroup {
   readonly events: readonly ActionEvent[];
 }
 
-/** Bytes of an artifact version and the name of the file that will hold them. */
-export interface PlannedBytes {
-  readonly bytesName: string;
-  readonly sha256: string;
-}
-
 /** A delivery, and the message that it completes once it is bound. */
 export interface PlannedDelivery {
   readonly delivery: CompletionDelivery;
@@ -59,7 +53,8 @@ export interface ImportPlan {
   readonly groups: readonly PlannedGroup[];
   readonly attempts: readonly ExecutionAttempt[];
   readonly records: PlannedRecords;
-  readonly bytes: readonly PlannedBytes[];
+  /** The SHA-256 of the bytes of artifact versions, each once. */
+  readonly bytes: ReadonlySet<string>;
   readonly deliveries: readonly PlannedDelivery[];
   readonly trees: readonly PlannedTree[];
   readonly activeTreeId: string;

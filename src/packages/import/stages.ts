@@ -61,8 +61,8 @@ export class ImportStages {
   readonly principal: Principal;
   readonly plan: ImportPlan;
   readonly pkg: SessionPackage;
-  /** Trees that were not stored before this import. */
-  readonly addedTrees: string[] = [];
+  /** What was not stored before this import. */
+  readonly added = { trees: [] as string[], contents: [] as string[] };
 
   constructor(context: PackageContext, principal: Principal, plan: ImportPlan, pkg: SessionPackage) {
     this.context = context;
@@ -140,15 +140,16 @@ export class ImportStages {
     await this.#records(ENVIRONMENT_SNAPSHOT);
   }
 
-  /** Every snapshot is durable under its name before a row speaks of it. */
+  /** All bytes are durable before a row speaks of them. */
   async artifacts(): Promise<void> {
-    for (const { bytesName, sha256 } of this.plan.bytes) await this.snapshot(bytesName, sha256);
+    for (const sha256 of this.plan.bytes) await this.snapshot(sha256);
     await this.#records(ARTIFACT, ARTIFACT_VERSION);
   }
 
-  snapshot(bytesName: string, sha256: string): Promise<void> {
+  async snapshot(sha256: string): Promise<void> {
     const content = this.pkg.content(`artifact-data/${sha256}`);
-    return writeSnapshot(this.context.files, join(this.folder, 'artifacts', bytesName), sha256, content);
+    const { created } = await this.context.workspaces.keepContent(content, sha256);
+    if (created) this.added.contents.push(sha256);
   }
 
   /** Each delivery in one transaction with the message that tells of it. */
@@ -169,7 +170,7 @@ export class ImportStages {
     const { workspaces } = this.context;
     for (const { treeId, tree } of this.plan.trees) {
       if (await workspaces.hasTree(treeId)) continue;
-      this.addedTrees.push(treeId);
+      this.added.trees.push(treeId);
       await workspaces.addTree(tree, (sha) => this.pkg.content(`workspace/blobs/${sha}`));
     }
   }
@@ -210,7 +211,7 @@ export class ImportStages {
     const directory = importedWorkspaceOf(this.plan.root);
     makeFolder(files, directory);
     const empty = await workspaces.capture(directory);
-    if (empty.created) this.addedTrees.push(empty.treeId);
+    if (empty.created) this.added.trees.push(empty.treeId);
     await workspaces.restore(this.plan.activeTreeId, directory, empty);
     for (const { name, sha256 } of this.plan.files)
       await writeSnapshot(files, join(directory, name), sha256, this.pkg.content(`artifact-data/${sha256}`));

@@ -44,8 +44,6 @@ export const ARTIFACT_VERSION = {
     source: orNull(text('source')),
     available: flag('available'),
     snapshotSha256: orNull(sha256('snapshot_sha256')),
-    /** The file that holds the bytes, under the folder in which the session's bytes are kept. */
-    bytesName: orNull(id('bytes_name')),
     more,
   },
 } as const;

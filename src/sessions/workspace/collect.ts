@@ -6,6 +6,8 @@ import * as sql from './queries.ts';
 
 export interface Collected {
   readonly trees: number;
+  /** Contents of artifact versions that are gone. */
+  readonly contents: number;
   readonly packs: number;
   /** Files that nobody named: left by captures that were killed. */
   readonly strays: number;
@@ -20,12 +22,14 @@ interface CollectTools {
 
 /** First the rows, in one transaction; the files only once it stands, so that no row ever names a file that is gone. */
 export async function collectGarbage({ store, files, folder, beforeMs }: CollectTools): Promise<Collected> {
-  const { trees, packs, named } = await store.write('workspace.collect', async (tx) => {
+  const { trees, contents, packs, named } = await store.write('workspace.collect', async (tx) => {
     const dropped = await tx.run(sql.DROP_TREES, [beforeMs]);
+    const unused = await tx.run(sql.DROP_CONTENTS, [beforeMs]);
     const rows = await tx.all(sql.DROP_PACKS, [beforeMs]);
     const left = await tx.all(sql.LIST_PACKS);
     const idOf = (row: { readonly [column: string]: unknown }): string => String(row['pack_id']);
-    return { trees: dropped.changes, packs: rows.map(idOf), named: new Set(left.map(idOf)) };
+    const counts = { trees: dropped.changes, contents: unused.changes };
+    return { ...counts, packs: rows.map(idOf), named: new Set(left.map(idOf)) };
   });
   for (const id of packs) remove(files, join(folder, packName(id)));
   let strays = 0;
@@ -34,25 +38,33 @@ export async function collectGarbage({ store, files, folder, beforeMs }: Collect
     if (isNamed || !isOld(files, join(folder, name), beforeMs)) continue;
     if (remove(files, join(folder, name))) strays += 1;
   }
-  return { trees, packs: packs.length, strays };
+  return { trees, contents, packs: packs.length, strays };
+}
+
+/** Trees and contents that were added together. */
+export interface Added {
+  readonly trees: readonly string[];
+  readonly contents: readonly string[];
 }
 
 /**
- * Takes back trees that were added and that nobody came to need: those that no checkpoint names and that were not
- * captured after `addedMs`, with the packs that only they needed. What others share stays.
+ * Takes back what was added and nobody came to need: trees that no checkpoint and contents that no version names, and
+ * that were not captured or kept after `addedMs`, with the packs that only they needed. What others share stays.
  */
-export async function forgetTrees(
+export async function forgetAdded(
   { store, files, folder }: Omit<CollectTools, 'beforeMs'>,
-  treeIds: readonly string[],
+  added: Added,
   addedMs: number,
 ): Promise<void> {
   const gone = await store.write('workspace.forget', async (tx) => {
     const packs = new Set<string>();
-    for (const treeId of treeIds) {
+    for (const treeId of added.trees) {
       const rows = await tx.all(sql.PACKS_OF_TREE, [treeId]);
       const { changes } = await tx.run(sql.FORGET_TREE, [treeId, addedMs]);
       if (changes === 1) for (const row of rows) packs.add(String(row['pack_id']));
     }
+    for (const sha of added.contents)
+      for (const row of await tx.all(sql.FORGET_CONTENT, [sha, addedMs])) packs.add(String(row['pack_id']));
     const dropped: string[] = [];
     for (const pack of packs) if ((await tx.run(sql.FORGET_PACK, [pack])).changes === 1) dropped.push(pack);
     return dropped;

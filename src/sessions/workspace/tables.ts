@@ -25,3 +25,26 @@ WHEN NEW.workspace_tree_id IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM workspace_trees WHERE tree_id = NEW.workspace_tree_id)
 BEGIN SELECT RAISE(ABORT, 'there is no such workspace tree'); END;
 `;
+
+/**
+ * Contents that are kept by themselves, whatever trees need: the bytes of artifact versions. One stays while a version
+ * names it, its pack while the content is there; a version has its bytes when it is recorded.
+ */
+export const CONTENT_TABLES = `
+ALTER TABLE artifact_versions DROP COLUMN bytes_name;
+CREATE TABLE workspace_contents (
+  sha256 TEXT PRIMARY KEY CHECK (length(sha256) = 64),
+  size INTEGER NOT NULL CHECK (size >= 0),
+  pack_id TEXT NOT NULL REFERENCES workspace_packs (pack_id),
+  kept_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX workspace_contents_by_pack ON workspace_contents (pack_id);
+CREATE INDEX artifact_versions_by_content ON artifact_versions (snapshot_sha256) WHERE available = 1;
+CREATE TRIGGER trg_workspace_content_is_needed BEFORE DELETE ON workspace_contents
+WHEN EXISTS (SELECT 1 FROM artifact_versions WHERE snapshot_sha256 = OLD.sha256 AND available = 1)
+BEGIN SELECT RAISE(ABORT, 'an artifact version needs this content'); END;
+CREATE TRIGGER trg_artifact_version_has_its_bytes BEFORE INSERT ON artifact_versions
+WHEN NEW.available = 1 AND NOT EXISTS (
+  SELECT 1 FROM workspace_contents WHERE sha256 = NEW.snapshot_sha256 AND size = NEW.size_bytes)
+BEGIN SELECT RAISE(ABORT, 'the bytes of this version are not kept'); END;
+`;

@@ -13,7 +13,7 @@ import {
 } from '../../core/index.ts';
 import type { Store, Tx } from '../../store/index.ts';
 import { readWorkspace } from './capture.ts';
-import { collectGarbage, type Collected, forgetTrees } from './collect.ts';
+import { type Added, collectGarbage, type Collected, forgetAdded } from './collect.ts';
 import type { Capture, TreeChange, WorkspaceTree } from './model.ts';
 import { type BlobPlace, PackWriter, packChunks, readPackIndex } from './pack.ts';
 import * as sql from './queries.ts';
@@ -35,6 +35,14 @@ export interface WorkspaceStoreOptions {
 export interface TreeProblem {
   readonly path: string;
   readonly problem: 'missing' | 'damaged';
+}
+
+/** A content that is kept by itself. */
+export interface KeptContent {
+  readonly sha256: string;
+  readonly size: number;
+  /** False when this very content was kept already. */
+  readonly created: boolean;
 }
 
 /** A pack that a capture relied on was collected meanwhile: the capture is made once more. */
@@ -260,18 +268,81 @@ export class WorkspaceStore {
     return row !== undefined;
   }
 
-  /** Takes back trees that were added at `addedMs` or before and that nobody came to need. */
-  forget(treeIds: readonly string[], addedMs: number): Promise<void> {
-    return forgetTrees({ store: this.#options.store, files: this.#files, folder: this.#packs }, treeIds, addedMs);
+  /**
+   * Keeps a content by itself: the bytes of an artifact version, which is recorded soon after. What is stored already is
+   * not stored twice; what is new is one pack, synced, read back and proved. `readBlob` reads it. LIMIT_REACHED above
+   * `artifactVersionBytes`; WORKSPACE_PACK_CORRUPT when it is not `expected`, or what was read back is another.
+   */
+  async keepContent(chunks: AsyncIterable<Uint8Array>, expected?: string): Promise<KeptContent> {
+    await this.#refresh();
+    const { clock, ids, store } = this.#options;
+    const pack = new PackWriter(this.#files, this.#packs, ids.next());
+    try {
+      const sha256 = await pack.addLarge(withinBytes(chunks), () => false);
+      if (expected !== undefined && sha256 !== expected)
+        throw fail('WORKSPACE_PACK_CORRUPT', 'A content is not what its digest says.');
+      const place = pack.places.get(sha256) as BlobPlace;
+      const kept = { sha256, size: place.size };
+      const keep = (packId: string) => (tx: Tx) => keepIn(tx, kept, packId, clock.nowMs());
+      const known = await store.write('workspace.keep', keep(this.#index.get(sha256)?.pack ?? ''));
+      if (known !== null) {
+        pack.abandon();
+        return { ...kept, created: known === 'new' };
+      }
+      pack.finish(this.#faults);
+      await this.#proveWritten(place, sha256);
+      const made = await store.write('workspace.keep', async (tx) => {
+        await tx.run(sql.INSERT_PACK, [pack.id, 1, clock.nowMs()]);
+        return keep(pack.id)(tx);
+      });
+      this.#index.set(sha256, place);
+      this.#known.add(pack.id);
+      return { ...kept, created: made === 'new' };
+    } catch (error) {
+      pack.abandon();
+      throw wrapFileError(error, 'the bytes of an artifact');
+    }
+  }
+
+  async #proveWritten(place: BlobPlace, sha256: string): Promise<void> {
+    const hash = createHash('sha256');
+    for (const chunk of packChunks(this.#files, this.#packs, place)) hash.update(chunk);
+    if (hash.digest('hex') !== sha256) throw fail('WORKSPACE_PACK_CORRUPT', 'What was stored is not what was given.');
+  }
+
+  /** Takes back what was added at `addedMs` or before and nobody came to need. */
+  forget(added: Added, addedMs: number): Promise<void> {
+    return forgetAdded({ store: this.#options.store, files: this.#files, folder: this.#packs }, added, addedMs);
   }
 
   /**
-   * Removes trees that no checkpoint names and that were not captured within `graceMs`, packs that no tree needs, and
-   * files that nobody names and that are older than that. What a checkpoint names is kept, by the database itself.
+   * Removes trees that no checkpoint names and contents that no artifact version names, where they were not captured or
+   * kept within `graceMs`, packs that neither needs, and files that nobody names and that are older than that. What is named is kept, by the database itself.
    */
   collect(graceMs: number): Promise<Collected> {
     const { store, clock } = this.#options;
     return collectGarbage({ store, files: this.#files, folder: this.#packs, beforeMs: clock.nowMs() - graceMs });
+  }
+}
+
+/** Names a content in a pack that is there: null when the pack is gone. */
+async function keepIn(
+  tx: Tx,
+  { sha256, size }: Omit<KeptContent, 'created'>,
+  packId: string,
+  nowMs: number,
+): Promise<'new' | 'known' | null> {
+  if ((await tx.run(sql.TOUCH_CONTENT, [nowMs, sha256])).changes === 1) return 'known';
+  const { changes } = await tx.run(sql.KEEP_CONTENT, [sha256, size, nowMs, packId]);
+  return changes === 1 ? 'new' : null;
+}
+
+async function* withinBytes(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength;
+    requireWithin('artifactVersionBytes', bytes);
+    yield chunk;
   }
 }
 

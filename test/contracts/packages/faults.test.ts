@@ -62,8 +62,8 @@ contract('PKG-145', 'an error after a snapshot became durable reaches the caller
       importStages: (...args) => {
         const stages = new ImportStages(...args);
         const write = stages.snapshot.bind(stages);
-        stages.snapshot = async (name, sha256) => {
-          await write(name, sha256);
+        stages.snapshot = async (sha256) => {
+          await write(sha256);
           throw INJECTED;
         };
         stages.deliveries = async () => {
@@ -111,6 +111,7 @@ contract('PKG-141', 'too much delivery work is refused before anything is writte
   assert.match(error.message, /completion delivery verification work exceeds its limit/);
   assert.equal(world.count('projects'), 0);
   for (const folder of ['session-imports', 'workspaces']) assert.equal(existsSync(join(world.folder, folder)), false);
+  assert.equal(world.count('workspace_contents'), 0);
 });
 
 /** Runs an import in a child that kills itself: at a fault point, and for repeated ones at a step. */

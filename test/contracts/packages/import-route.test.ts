@@ -125,7 +125,7 @@ contract('PKG-165', 'DELETE removes a quarantined session, its quarantine and it
   const removed = await ask(world, 'DELETE', `/frames/${root}`, token);
   assert.deepEqual([removed.status, removed.answer], [200, { ok: true }]);
   assert.ok(!existsSync(folder));
-  assert.ok(!existsSync(join(world.dataDir, 'imported-workspaces', root)));
+  assert.ok(!existsSync(join(world.dataDir, 'session-imports', root, 'workspace')));
   assert.deepEqual(rows(world, "SELECT key FROM session_settings WHERE key LIKE 'session:import-quarantine:%'"), []);
   assert.equal((await ask(world, 'GET', `/frames/${root}/kernel`, token)).status, 404);
   assert.equal((await ask(world, 'DELETE', `/frames/${root}`, token)).status, 404);

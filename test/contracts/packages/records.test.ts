@@ -27,12 +27,13 @@ import {
   RECORD_SHAPES,
   RECOVERY_ENTRY,
   REVIEW_STEP,
+  SessionArtifacts,
   type Shape,
 } from '../../../src/sessions/index.ts';
 import { ExportStages } from '../../../src/packages/index.ts';
 import type { Tx } from '../../../src/store/index.ts';
 import { edited } from '../../archive/support/packages.ts';
-import { assert, check } from '../../support/index.ts';
+import { assert, check, contract } from '../../support/index.ts';
 import { addArtifact, CSV, makeSource, PROJECT, ROOT } from './source.ts';
 import { documentsOf } from './summary.ts';
 import { openPackageWorld, OWNER, type PackageWorld } from './world.ts';
@@ -132,6 +133,28 @@ check('what a session recorded is exported, and sessions show what was imported,
     const before = (await shown(world, ROOT, shape)).map(plain);
     assert.deepEqual((await shown(world, root, shape)).slice(0, before.length).map(plain), before, shape.kind);
   }
+});
+
+contract('PKG-56', 'bytes of artifacts arrive as they were, and are read by the artifact’s own door', async () => {
+  await using world = await openPackageWorld();
+  await makeSource(world);
+  using exported = await world.packages.export(OWNER, ROOT);
+  await using elsewhere = await openPackageWorld();
+  const { root_frame_id: root } = await elsewhere.packages.import(OWNER, exported.data());
+  const artifacts = await shown(elsewhere, root, ARTIFACT);
+  assert.deepEqual(
+    artifacts.map(({ filename }) => filename),
+    ['prediction.csv'],
+  );
+  const { store, sessions: context, workspaces } = elsewhere;
+  const door = new SessionArtifacts({ store, context, workspaces });
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of (await door.read(OWNER, artifacts[0]?.['latest_version_id'] as string)).bytes)
+    chunks.push(chunk);
+  assert.equal(Buffer.concat(chunks).toString(), CSV);
+  await elsewhere.packages.erase(OWNER, root);
+  await workspaces.collect(-1);
+  assert.deepEqual(elsewhere.filesUnder('workspace-cas/packs'), []);
 });
 
 check('what an imported record names is the import’s own', async () => {

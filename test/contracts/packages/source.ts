@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { putRule } from '../../../src/approvals/index.ts';
 import { digestJson, type JsonObject, sha256Hex } from '../../../src/core/index.ts';
 import { versionUrl } from '../../../src/archive/index.ts';
@@ -113,9 +114,7 @@ export async function addArtifact(
   content: string,
 ): Promise<void> {
   const { sessions } = world;
-  const sha256 = sha256Hex(content);
-  const bytesName = `${version}-${sha256}.bin`;
-  putFiles(join(world.folder, 'session-imports', ROOT, 'artifacts'), { [bytesName]: content });
+  const { sha256 } = await world.workspaces.keepContent(Readable.from([Buffer.from(content)]));
   const about = { filename, content_type: 'text/csv', created_at: 20 };
   await world.store.write('test.artifact', async (tx) => {
     const named = { artifact_id: artifact, ...about, is_user_upload: 0, priority: 1, latest_version_id: version };
@@ -130,7 +129,6 @@ export async function addArtifact(
       producing_cell_id: 'cell-source',
       frame_id: ROOT,
       available: true,
-      bytes_name: bytesName,
     });
   });
 }

@@ -1,3 +1,5 @@
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { digestJson, type JsonObject, sha256Hex } from '../../../src/core/index.ts';
 import {
   addArtifactVersion,
@@ -18,6 +20,7 @@ import {
   promoteDelivery,
   publishDelivery,
   requireRecord,
+  WorkspaceStore,
 } from '../../../src/sessions/index.ts';
 import type { Tx } from '../../../src/store/index.ts';
 import { assert, check, contract } from '../../support/index.ts';
@@ -30,10 +33,17 @@ const bytesOf = (text: string) => {
   return { sizeBytes: text.length, checksum: sha256, snapshotSha256: sha256 };
 };
 
+/** Puts contents where the bytes of versions are kept. */
+async function keepBytes({ store, clock, context: { ids }, file }: SessionWorld, ...texts: string[]): Promise<void> {
+  const workspaces = new WorkspaceStore({ store, folder: join(dirname(file), 'workspace-cas'), clock, ids });
+  for (const text of texts) await workspaces.keepContent(Readable.from([Buffer.from(text)]));
+}
+
 /** A session with one artifact of two versions, and a message that shows what a model said last. */
 async function delivered() {
   const world = await openSessionWorld();
   const { root, context } = world;
+  await keepBytes(world, 'one', 'second', 'x');
   const made = await write(world, async (tx) => {
     const artifact = await addRecord(tx, context, OWNER, root, ARTIFACT, {
       filename: 'out.csv',
@@ -92,6 +102,7 @@ check('a version without its bytes, and one whose digest disagrees, is not avail
     write(world, (tx) => addArtifactVersion(tx, context, OWNER, root, { artifactId: artifact.id, ...change }));
   assert.equal((await add({})).available, false);
   assert.equal((await refusal(add({ ...bytesOf('x'), checksum: sha256Hex('y') }))).code, 'STORE_CONSTRAINT');
+  assert.match(String((await refusal(add(bytesOf('never kept')))).cause), /not kept/);
   assert.equal((await refusal(add({ ...bytesOf('x'), snapshotSha256: 'short' }))).code, 'INVALID_VALUE');
   assert.equal((await refusal(add({ artifactId: 'none' }))).code, 'RECORD_NOT_FOUND');
 });

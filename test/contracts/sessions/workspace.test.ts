@@ -276,9 +276,9 @@ check(
       put('a', 'not named');
       const other = await capture();
       fs.writeFileSync(join(folder, 'packs', `${'0'.repeat(32)}.part`), 'left by a killed capture');
-      assert.deepEqual(await workspace.collect(60_000), { trees: 0, packs: 0, strays: 0 });
+      assert.deepEqual(await workspace.collect(60_000), { trees: 0, contents: 0, packs: 0, strays: 0 });
       await new Promise((resolve) => setTimeout(resolve, 5));
-      assert.deepEqual(await workspace.collect(0), { trees: 1, packs: 1, strays: 1 });
+      assert.deepEqual(await workspace.collect(0), { trees: 1, contents: 0, packs: 1, strays: 1 });
       assert.deepEqual(await workspace.verifyTree(named.treeId), []);
       assert.equal((await refusal(workspace.readTree(other.treeId))).code, 'WORKSPACE_TREE_NOT_FOUND');
       const raw = world.raw();
