@@ -20,10 +20,14 @@ const sendNote = tool({
 });
 const allowed = new Set([sendNote.name]);
 
-/** One run's place: a session of its own, a turn, and the action group of one reply. */
+/** So many calls a model asks for in one reply. */
+const CALLS_PER_REPLY = 8;
+
+/** One run's place: a session of its own and a turn; and the action group of the reply whose calls are being made. */
 interface Caller {
   readonly place: CallPlace;
-  readonly groupId: string;
+  groupId: string;
+  left: number;
 }
 
 /** The composed system on a folder of its own, with as many runs as are wanted. */
@@ -47,11 +51,13 @@ export class CallWork {
     return new CallWork(holdfast, made);
   }
 
-  /** One writing call of that caller, its whole way: checked, begun, executed, ended. */
+  /** One writing call of that caller, its whole way: checked, begun, executed, ended; the first of a reply opens it. */
   async call(caller: number): Promise<void> {
     const of = this.#callers[caller];
     if (!of) throw new Error('there is no such caller');
     const { calls, filesystem } = this.holdfast.runtime;
+    if (of.left === 0) await this.#openReply(of);
+    of.left -= 1;
     const proposal = {
       callId: `call-${systemIds.next()}`,
       toolName: sendNote.name,
@@ -62,9 +68,18 @@ export class CallWork {
     const checked = await prepareCall(calls, principal, unlike, { allowed });
     if (checked.kind !== 'prepared') throw new Error('the call was refused');
     const authority = { by: 'policy', approver: 'policy:tool@send_note-v1' } as const;
-    const ready = { ...of, call: checked.call, authority, filesystem, signal: this.#signal };
+    const { place, groupId } = of;
+    const ready = { place, groupId, call: checked.call, authority, filesystem, signal: this.#signal };
     const { outcome } = await executeCall(calls, ready);
     if (outcome.state !== 'done') throw new Error(`the call is ${outcome.state}`);
+  }
+
+  async #openReply(of: Caller): Promise<void> {
+    const { store, calls } = this.holdfast.runtime;
+    const { principal, rootFrameId, branchId, turnId } = of.place;
+    const reply = { rootFrameId, branchId, turnId, kind: 'native_tools', assistantContent: 'I send the notes.' };
+    const { id } = await store.write('bench.reply', (tx) => openGroup(tx, calls.sessions, principal, reply));
+    Object.assign(of, { groupId: id, left: CALLS_PER_REPLY });
   }
 
   close(): Promise<void> {
@@ -79,8 +94,7 @@ async function newCaller({ runtime }: Holdfast): Promise<Caller> {
     const rootFrameId = await openSession(tx, sessions, principal, { projectId });
     const branchId = rootFrameId;
     const { turnId } = await beginTurn(tx, sessions, principal, { rootFrameId, branchId, content: 'Send notes.' });
-    const kind = 'native_tools';
-    const { id: groupId } = await openGroup(tx, sessions, principal, { rootFrameId, branchId, turnId, kind });
-    return { place: { principal, projectId, rootFrameId, branchId, turnId, runId: systemIds.next() }, groupId };
+    const place = { principal, projectId, rootFrameId, branchId, turnId, runId: systemIds.next() };
+    return { place, groupId: '', left: 0 };
   });
 }

@@ -18,7 +18,7 @@ import type { ExactScope } from './call-scope.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, Refused } from './denials.ts';
 import { boundPolicyRevision } from './gate.ts';
-import { effectIdOf, HOLDFAST_PROFILE, keyOfCall } from './identity.ts';
+import { effectIdOf, HOLDFAST_PROFILE, idempotencyKey, keyOfHost } from './identity.ts';
 import type { CallAuthority, CallPlace, PreparedCall } from './model.ts';
 import { operationTool } from './operation-tool.ts';
 
@@ -58,12 +58,13 @@ export function requestOfCall(of: Pick<Beginning, 'place' | 'groupId' | 'call' |
   const { place, groupId, call } = of;
   const value = readCanonicalJson(call.argumentsText, JSON_PROFILES.operations);
   if (!isJsonObject(value)) throw fail('CALL_INVALID', 'The stored arguments are not an object.');
+  const mintedKey = idempotencyKey(place, groupId, call.callId);
   const toolCall = new ToolCall({
     callId: call.callId,
-    operationId: effectIdOf(place, groupId, call.callId),
+    operationId: effectIdOf(mintedKey),
     name: call.tool.name,
     arguments: value,
-    idempotencyKey: keyOfCall(of),
+    idempotencyKey: of.hostKey === undefined ? mintedKey : keyOfHost(of.hostKey),
     responseId: groupId,
     ...HOLDFAST_PROFILE,
   });
@@ -190,12 +191,12 @@ function approvalOf(
 }
 
 async function claimEffect(tx: Tx, of: Beginning, statusRef: string): Promise<void> {
-  const { place, groupId, call, scope } = of;
+  const { place, call, scope } = of;
   await claim(
     tx,
     { tenantId: place.principal.tenant, runId: place.runId },
     {
-      effectId: effectIdOf(place, groupId, call.callId),
+      effectId: of.request.call.operationId,
       actionId: call.callId,
       operationId: statusRef,
       operation: {

@@ -11,7 +11,7 @@ import { classify, type Finding } from './classify.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, refusalOf } from './denials.ts';
 import { type Ending, finish, type Found } from './finish.ts';
-import { effectIdOf, keyOfCall } from './identity.ts';
+import { keyOfCall } from './identity.ts';
 import type { CallAuthority, CallListener, CallPlace, PreparedCall } from './model.ts';
 import { allHold, lookAfter } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
@@ -67,11 +67,11 @@ async function carryOut(context: CallsContext, of: ReadyCall): Promise<Executed>
 
 const early = (outcome: CallOutcome): Executed => ({ outcome, recorded: false, retries: 0 });
 
-function invocationOf(of: ReadyCall): Invocation {
+function invocationOf(of: ReadyCall, key: string): Invocation {
   const { place, call, signal, listener } = of;
   return {
     callId: call.callId,
-    idempotencyKey: keyOfCall(of),
+    idempotencyKey: key,
     principal: place.principal,
     runId: place.runId,
     signal,
@@ -84,7 +84,7 @@ function invocationOf(of: ReadyCall): Invocation {
 async function executeRead(context: CallsContext, of: ReadyCall): Promise<Executed> {
   const { tool, input } = of.call;
   const terms = retryTerms(context, of, async () => (await currentRefusal(of.call, of.place.principal)) === null);
-  const tried = await attemptUntilAnswered(tool, input, invocationOf(of), terms);
+  const tried = await attemptUntilAnswered(tool, input, invocationOf(of, keyOfCall(of)), terms);
   return { outcome: await readOutcome(tool, input, tried), recorded: false, retries: tried.retries };
 }
 
@@ -111,7 +111,7 @@ async function executeWrite(context: CallsContext, of: ReadyCall): Promise<Execu
   await context.faults.reach('effect-about-to-send');
   const { tool, input } = of.call;
   const terms = retryTerms(context, of, () => maySendAgain(context, of, begun.operation));
-  const tried = await attemptUntilAnswered(tool, input, invocationOf(of), terms);
+  const tried = await attemptUntilAnswered(tool, input, invocationOf(of, beginning.request.scope.key), terms);
   await context.faults.reach('effect-sent');
   const { retries } = tried;
   const finding = ofAllAttempts(await classify(tool, input, tried.attempt), tried);
@@ -168,7 +168,8 @@ async function conclude(
   beginning: Beginning,
   finding: Finding,
 ): Promise<CallOutcome> {
-  const asked = finding.found === 'unknown' ? await askStatus(ending, invocationOf(of)) : null;
+  const asked =
+    finding.found === 'unknown' ? await askStatus(ending, invocationOf(of, ending.request.scope.key)) : null;
   // A `not_happened` while the lease runs says nothing: the request may still be under way.
   if (asked?.found === 'done')
     return commitEnding(context, of, { ...ending, settledBy: 'status_query' }, beginning, asked);
@@ -183,7 +184,7 @@ function endingOf(of: ReadyCall, beginning: Beginning, reserved: ReservedOperati
     reserved,
     effect: {
       run: { tenantId: place.principal.tenant, runId: place.runId },
-      effectId: effectIdOf(place, groupId, call.callId),
+      effectId: beginning.request.call.operationId,
     },
     request: beginning.request,
     tool: call.tool,
@@ -208,7 +209,9 @@ async function commitEnding(
   finding: Finding,
 ): Promise<CallOutcome> {
   const seen =
-    finding.found === 'done' ? await lookAfter(of.call, beginning.scope, of.filesystem, invocationOf(of)) : [];
+    finding.found === 'done'
+      ? await lookAfter(of.call, beginning.scope, of.filesystem, invocationOf(of, ending.request.scope.key))
+      : [];
   const found: Found = { finding, seen, verified: allHold(beginning.scope.obligations, seen) };
   await context.faults.reach('receipt-about-to-commit');
   try {

@@ -6,6 +6,7 @@ import type { Tx } from '../store/index.ts';
 import { receiptOf, type Tool, type ToolReceipt } from '../tools/index.ts';
 import type { Finding } from './classify.ts';
 import type { CallsContext } from './context.ts';
+import { receiptIdsOf } from './identity.ts';
 import type { Seen } from './observe.ts';
 import type { CallOutcome, SettledBy } from './outcome.ts';
 import { type ResultOf, resultEvent } from './result-event.ts';
@@ -97,10 +98,10 @@ export class NotRecorded extends Error {
 
 function makeReceipt(of: Ending, outputText: string, now: number): Receipt {
   const told = readReceipt(of, outputText);
-  const identity = of.statusRef.slice('status_'.length);
+  const ids = receiptIdsOf(of.request.call.operationId, of.statusRef);
   return {
-    receiptId: told.receiptId ?? `receipt-${identity}`,
-    downstreamRequestId: told.downstreamRequestId ?? `request-${identity}`,
+    receiptId: told.receiptId ?? ids.receiptId,
+    downstreamRequestId: told.downstreamRequestId ?? ids.downstreamRequestId,
     resultJson: outputText,
     producerRevision: of.request.contract.producer,
     resourceRevision: told.resourceRevision ?? 'not-told',

@@ -1,4 +1,4 @@
-import { digestJson } from '../core/index.ts';
+import { digestJson, isId } from '../core/index.ts';
 import type { ProviderProfile } from '../operations/index.ts';
 import type { CallPlace } from './model.ts';
 
@@ -9,12 +9,18 @@ export const HOLDFAST_PROFILE: ProviderProfile = Object.freeze({
   adapterRevision: 'holdfast-calls-v1',
 });
 
+/** The digits of an id that tell its millisecond, and its place in that. */
+const TIME_DIGITS = 16;
+
 /**
  * The idempotency key that the other side is given: minted by the host from run, action group and call id, so that
- * every delivery of one call has the same key, and no other call has it.
+ * every delivery of one call has the same key, and no other call has it. It begins with the time of its action group:
+ * indexes over it, and over ids cut from it, grow at one end, and calls that share a commit share pages of them.
  */
 export function idempotencyKey(place: Pick<CallPlace, 'runId'>, groupId: string, callId: string): string {
-  return `hf-${digestJson({ run_id: place.runId, group_id: groupId, call_id: callId }).slice(0, 48)}`;
+  const time = isId(groupId) ? groupId.slice(0, TIME_DIGITS) : '';
+  const digest = digestJson({ run_id: place.runId, group_id: groupId, call_id: callId });
+  return `hf-${time}${digest.slice(0, 48 - time.length)}`;
 }
 
 /** The same for a call whose host names it by a key of its own; only its digest is kept. */
@@ -32,7 +38,13 @@ export function keyOfCall(of: {
   return of.hostKey === undefined ? idempotencyKey(of.place, of.groupId, of.call.callId) : keyOfHost(of.hostKey);
 }
 
-/** The effect id of a call: its operation's, cut from the same digest as the key. */
-export function effectIdOf(place: Pick<CallPlace, 'runId'>, groupId: string, callId: string): string {
-  return idempotencyKey(place, groupId, callId).slice(3, 35);
+/** The effect id of a call: its operation's, cut from the key that is minted for it. */
+export function effectIdOf(mintedKey: string): string {
+  return mintedKey.slice(3, 35);
+}
+
+/** The receipt ids of a call whose tool tells none: one pair an operation, in the order of the effect ids. */
+export function receiptIdsOf(effectId: string, statusRef: string) {
+  const identity = `${effectId.slice(0, TIME_DIGITS)}-${statusRef.slice('status_'.length)}`;
+  return { receiptId: `receipt-${identity}`, downstreamRequestId: `request-${identity}` };
 }

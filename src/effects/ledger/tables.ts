@@ -25,7 +25,7 @@ CREATE TABLE effect_records (
 
 CREATE UNIQUE INDEX effect_records_order ON effect_records (tenant_id, run_id, sequence);
 CREATE UNIQUE INDEX effect_claims ON effect_records (tenant_id, run_id, effect_id) WHERE type = 'claim';
-CREATE UNIQUE INDEX effect_settled ON effect_records (tenant_id, run_id, effect_id)
+CREATE UNIQUE INDEX effect_settled ON effect_records (effect_id, run_id, tenant_id)
   WHERE type = 'outcome' AND execution <> 'running';
 CREATE INDEX effect_running ON effect_records (tenant_id, run_id, effect_id)
   WHERE type = 'outcome' AND execution = 'running';
