@@ -66,13 +66,13 @@ export class CarriedRuns {
   carry(principal: Principal, taken: TakenRun, agent: Agent, listener: RunListener): RunHandle {
     return this.#enter(taken.runId, async (stop) => {
       await this.#turns(principal, taken, agent, listener, stop);
-      return this.#driving(principal, taken.runId, agent, listener, stop.signal);
+      return this.#driving(principal, taken.runId, agent, listener, stop);
     });
   }
 
   /** Carries on what is left of a run whose own turns are over: its supervision. */
   carryOver({ principal, runId }: RunRecord, agent: Agent, listener: RunListener): RunHandle {
-    return this.#enter(runId, (stop) => this.#driving(principal, runId, agent, listener, stop.signal));
+    return this.#enter(runId, (stop) => this.#driving(principal, runId, agent, listener, stop));
   }
 
   #enter(runId: string, turns: (stop: AbortController) => Promise<Driving>): RunHandle {
@@ -134,7 +134,7 @@ export class CarriedRuns {
     const pen = { ...this.#penOptions(), signal: stop.signal, asked: ticket };
     try {
       await this.#pen.hold(principal, ticket.rootFrameId, pen, async () => {
-        const driving = await this.#driving(principal, runId, agent, listener, stop.signal);
+        const driving = await this.#driving(principal, runId, agent, listener, stop);
         if (driving.changed.length > 0) listener.onChanged?.(driving.changed);
         return spanOfRun(this.#context, driving.run, driving.agent, async () => {
           await drive(this.#context, driving);
@@ -151,11 +151,13 @@ export class CarriedRuns {
     runId: string,
     defined: Agent,
     listener: RunListener,
-    signal: AbortSignal,
+    stop: AbortController,
   ): Promise<Driving & { readonly changed: readonly string[] }> {
     const run = await this.#get(principal, runId);
     const { agent, changed } = thawAgent(run, agentFor(run, defined));
-    return { run, agent, changed, listener, signal, carryOutChild: this.#host.carryOutChild };
+    const { signal } = stop;
+    const { carryOutChild } = this.#host;
+    return { run, agent, changed, listener, signal, stopNow: () => stop.abort(), carryOutChild };
   }
 
   /**

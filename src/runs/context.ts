@@ -76,6 +76,8 @@ export interface Driving {
   readonly agent: Agent;
   /** Aborted when the run is to stop. */
   readonly signal: AbortSignal;
+  /** For when a stop was read elsewhere than at the watch for it. */
+  readonly stopNow: () => void;
   readonly listener: RunListener;
   readonly carryOutChild: CarryOutChild;
 }

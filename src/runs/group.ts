@@ -6,12 +6,13 @@ import {
   type PreparedCall,
   resultEvent,
 } from '../calls/index.ts';
-import { LIMITS } from '../core/index.ts';
+import { fail, LIMITS } from '../core/index.ts';
 import { appendEvent, type NewEvent } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { allEnded } from './all-ended.ts';
 import { childOutcome, taskOf } from './child-call.ts';
 import type { Driving, RunsContext } from './context.ts';
+import { isStopAsked } from './run-store.ts';
 
 /** What carrying out the calls of one reply came to. */
 export type GroupEnd =
@@ -90,10 +91,21 @@ async function carryOutCall(
   const child = driving.agent.children.get(call.tool.name);
   if (child !== undefined) return carryOutChildCall(context, driving, groupId, call, child);
   const { filesystem } = context;
-  const ready = { place: placeOf(driving), groupId, call, authority, filesystem, signal, listener };
+  const opening = (tx: Tx) => refuseUnlessCarried(tx, context, driving);
+  const ready = { place: placeOf(driving), groupId, call, authority, filesystem, signal, listener, opening };
   const { outcome, recorded, retries } = await executeCall(context.calls, ready);
   listener.onOutcome?.(call.callId, call.tool.name, outcome);
   return { outcome, event: recorded ? null : unwrittenResult(driving, groupId, call, outcome, retries) };
+}
+
+/**
+ * In the transaction that begins a write: none begins once a stop of its run is committed, or once the run is carried
+ * out by another process. CALL_SKIPPED, RUN_NOT_OWNED.
+ */
+async function refuseUnlessCarried(tx: Tx, context: RunsContext, { run, stopNow }: Driving): Promise<void> {
+  if (!(await isStopAsked(tx, run.runId, context.instanceId))) return;
+  stopNow();
+  throw fail('CALL_SKIPPED', 'The run was stopped before this call.', { resolve: `holdfast runs resume ${run.runId}` });
 }
 
 async function carryOutChildCall(

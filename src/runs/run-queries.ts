@@ -50,6 +50,10 @@ export const STOP_UNOWNED = `UPDATE traces SET status = 'stopped', finished_at =
 
 export const IS_STOP_ASKED = `SELECT stop_requested_at FROM traces WHERE trace_id = ? AND stop_requested_at IS NOT NULL`;
 
+/** trace, owner. */
+export const STOP_OF_OWN = `SELECT stop_requested_at FROM traces
+  WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
+
 /** now, limit. Runs whose owner is dead. Reads the unfinished ones only, by their own index. */
 export const LIST_ORPHANS = `SELECT ${COLUMNS} FROM traces INDEXED BY traces_unfinished
   WHERE status IN ('running', 'waiting_confirmation') AND status = 'running' AND root_frame_id IS NOT NULL

@@ -104,6 +104,13 @@ export function notOwned(): Error {
   return fail('RUN_NOT_OWNED', 'The run is no longer carried out by this process.');
 }
 
+/** Whether a running run of this process was asked to stop; RUN_NOT_OWNED when it is no longer this process's. */
+export async function isStopAsked(tx: ReadTx, runId: string, owner: string): Promise<boolean> {
+  const row = await tx.get(sql.STOP_OF_OWN, [runId, owner]);
+  if (row === undefined) throw notOwned();
+  return row['stop_requested_at'] !== null;
+}
+
 /** Counts one model turn of a run of this process, with its tokens and its cost. RUN_NOT_OWNED. */
 export async function countTurn(
   tx: Tx,
