@@ -9,6 +9,7 @@ import { dispatchSuite } from './suites/dispatch.ts';
 import { guardSuite } from './suites/guard.ts';
 import { peersSuite } from './suites/peers.ts';
 import { rawSuite } from './suites/raw.ts';
+import { reportSuite } from './suites/report.ts';
 import { runsSuite } from './suites/runs.ts';
 import { storeSuite } from './suites/store.ts';
 import { workspaceSuite } from './suites/workspace.ts';
@@ -22,6 +23,7 @@ const SUITES: readonly BenchSuite[] = [
   workspaceSuite,
   callSuite,
   runsSuite,
+  reportSuite,
   peersSuite,
 ];
 

@@ -32,6 +32,14 @@ export {
 } from './run-view.ts';
 export { deliverAgain, operationDocument } from './operation-view.ts';
 export { requestView } from './request-view.ts';
+export {
+  makeReport,
+  type Report,
+  reportDocument,
+  reportHtml,
+  reportSections,
+  reportSummary,
+} from './report/index.ts';
 export type { Histories } from './session-history.ts';
 export { exportSession, removeSession, restartFresh } from './session-transfer.ts';
 export { previewDocument, REVERT_TOOL, revertTask, SESSION_KEEPER } from './session-keeper.ts';

@@ -65,6 +65,7 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
   const groups = await runtime.store.read('app.run-view', (tx) => branchGroups(tx, principal, rootFrameId, branchId));
   const own = groups.filter(({ group }) => group.turnId === turnId && group.kind !== 'user');
   const calls = own.flatMap((one) => one.calls.map((call) => callView(runtime, call)));
+  const supervision = await runtime.autonomy.supervisionOf(principal, run.place);
   const last = own.at(-1)?.group.assistantContent ?? '';
   return {
     runId,
@@ -74,10 +75,11 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
     status: run.state.status,
     outcome: outcomeOf(run, calls),
     reason: run.state.status === 'failed' ? run.state.message : '',
-    text: run.state.status === 'completed' ? run.state.text : last,
+    // A repair says more in the same turn than the author's last words.
+    text: run.state.status === 'completed' && supervision === null ? run.state.text : last,
     calls,
     summary: summaryOf(calls),
-    supervision: await runtime.autonomy.supervisionOf(principal, run.place),
+    supervision,
     pending: await pendingOf(runtime, principal, runId),
     parentRunId: run.parent?.runId ?? null,
     turnsUsed: run.turnsUsed,

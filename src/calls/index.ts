@@ -26,4 +26,4 @@ export { recordRecovered, recoverCall, type Recovered, type Recovery, resultOf }
 export { outcomeOfResult, resultEvent, type ResultOf } from './result-event.ts';
 export { outcomeOfStored, settleByPerson, settleByStatus } from './settle.ts';
 export { callSessionHooks } from './session-hooks.ts';
-export { type LedgerCall, ledgerCalls, ledgerResultOf, rejudge, standNow } from './standing.ts';
+export { type LedgerCall, ledgerCalls, ledgerResultOf, rejudge, sessionCalls, standNow } from './standing.ts';

@@ -1,6 +1,6 @@
 import { latestRequest, type PermissionRequest, rulesFor } from '../approvals/index.ts';
 import { canonicalJson, isJsonObject, type JsonValue } from '../core/index.ts';
-import { type ActionEvent, listGroupEvents } from '../sessions/index.ts';
+import { type ActionEvent, listEvents, listGroupEvents } from '../sessions/index.ts';
 import type { ReadTx, Tx } from '../store/index.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted } from './denials.ts';
@@ -47,6 +47,26 @@ export async function ledgerCalls(
     if (page.next === null) return [...calls.values()];
     after = page.next;
   }
+}
+
+/** The calls of every action group of a session, by group, each in the order of the reply. SESSION_NOT_FOUND. */
+export async function sessionCalls(
+  tx: ReadTx,
+  principal: CallPlace['principal'],
+  rootFrameId: string,
+): Promise<ReadonlyMap<string, readonly LedgerCall[]>> {
+  const groups = new Map<string, Map<string, LedgerCall>>();
+  let after: string | undefined;
+  do {
+    const page = await listEvents(tx, principal, rootFrameId, after === undefined ? {} : { after });
+    for (const event of page.items) {
+      const calls = groups.get(event.groupId) ?? new Map<string, LedgerCall>();
+      groups.set(event.groupId, calls);
+      apply(calls, event);
+    }
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return new Map([...groups].map(([groupId, calls]) => [groupId, [...calls.values()]]));
 }
 
 function apply(calls: Map<string, LedgerCall>, event: ActionEvent): void {

@@ -73,6 +73,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./policy.ts'),
   },
   {
+    name: 'report',
+    summary: 'Say what ran, what is verified, only reported or unknown, what was refused, and what waits',
+    load: () => import('./report.ts'),
+  },
+  {
     name: 'pause',
     summary: 'Let no write start in this data folder',
     load: () => import('./pause.ts'),

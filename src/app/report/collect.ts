@@ -1,0 +1,220 @@
+import type { ShownRequest } from '../../approvals/index.ts';
+import type { AutoAssessment } from '../../autonomy/index.ts';
+import { type LedgerCall, sessionCalls } from '../../calls/index.ts';
+import { fail, JSON_PROFILES, LIMITS, readCanonicalJson, redact } from '../../core/index.ts';
+import type { RunRecord } from '../../runs/index.ts';
+import { listGroups, type Principal } from '../../sessions/index.ts';
+import type { ReadTx } from '../../store/index.ts';
+import type { Runtime } from '../runtime.ts';
+import {
+  partOf,
+  type Report,
+  type ReportCounts,
+  type ReportedCall,
+  type ReportedRequest,
+  type ReportedRun,
+} from './model.ts';
+
+/**
+ * What ran since a time in the principal's tenant: each run that was touched since then, every call of its turn, and
+ * everything that waits, however old. At most `reportRuns` runs and `reportCalls` calls, the newest; `whole` says
+ * whether that was all. Changes nothing. INVALID_VALUE for a time that is not one.
+ */
+export async function makeReport(
+  runtime: Runtime,
+  principal: Principal,
+  { since, now }: { readonly since: number; readonly now: number },
+): Promise<Report> {
+  if (!Number.isSafeInteger(since) || since < 0) throw fail('INVALID_VALUE', 'since must be a time.');
+  const { runs, whole } = await runsSince(runtime, principal, since);
+  const byTurn = await callsByTurn(runtime, principal, runs);
+  const calls: ReportedCall[] = [];
+  const reported: ReportedRun[] = [];
+  const advice = new Map<string, AutoAssessment>();
+  let allCalls = true;
+  for (const run of runs) {
+    // A follow-up stands in the turn of the run before it, which tells of its calls.
+    const own = run.parent?.call.startsWith('follow-up/') ? [] : (byTurn.get(turnKey(run)) ?? []);
+    const told = own.map((call) => reportedCall(runtime, run.runId, call));
+    const supervision = run.parent ? null : await runtime.autonomy.supervisionOf(principal, run.place);
+    for (const one of supervision?.advice ?? []) advice.set(one.decision_id, one);
+    reported.push(reportedRun(run, told, supervision));
+    if (calls.length + told.length > LIMITS.reportCalls) allCalls = false;
+    else calls.push(...told);
+  }
+  const waiting = (await pendingAll(runtime, principal)).map((one) =>
+    reportedRequest(runtime, one, advice.get(one.requestId)),
+  );
+  const counts = countsOf(runs, calls, waiting.length);
+  return { madeAt: now, since, whole: whole && allCalls, counts, runs: reported, calls, waiting };
+}
+
+async function runsSince(
+  { runs }: Runtime,
+  principal: Principal,
+  since: number,
+): Promise<{ readonly runs: readonly RunRecord[]; readonly whole: boolean }> {
+  const found: RunRecord[] = [];
+  let before: string | undefined;
+  do {
+    const page = await runs.list(principal, { limit: LIMITS.sessionPageRows, ...(before ? { before } : {}) });
+    for (const run of page.items) if (run.updatedAt >= since || isOpen(run)) found.push(run);
+    if (found.length > LIMITS.reportRuns) return { runs: found.slice(0, LIMITS.reportRuns), whole: false };
+    before = page.next ?? undefined;
+  } while (before !== undefined);
+  return { runs: found, whole: true };
+}
+
+/** What has not ended is told however long ago it was touched. */
+const isOpen = ({ state: { status } }: RunRecord): boolean => status === 'running' || status === 'waiting_confirmation';
+
+const turnKey = ({ place }: Pick<RunRecord, 'place'>): string => `${place.branchId} ${place.turnId}`;
+
+/** Reads each session once, however many runs it has. */
+async function callsByTurn(
+  { store }: Runtime,
+  principal: Principal,
+  runs: readonly RunRecord[],
+): Promise<ReadonlyMap<string, LedgerCall[]>> {
+  const found = new Map<string, LedgerCall[]>();
+  for (const rootFrameId of new Set(runs.map(({ place }) => place.rootFrameId)))
+    await store.read('app.report', (tx) => readSession(tx, principal, rootFrameId, found));
+  return found;
+}
+
+async function readSession(
+  tx: ReadTx,
+  principal: Principal,
+  rootFrameId: string,
+  into: Map<string, LedgerCall[]>,
+): Promise<void> {
+  const calls = await sessionCalls(tx, principal, rootFrameId);
+  let after: string | undefined;
+  do {
+    const page = await listGroups(tx, principal, rootFrameId, after === undefined ? {} : { after });
+    for (const { groupId, branchId, turnId } of page.items) {
+      const key = `${branchId} ${turnId}`;
+      const list = into.get(key) ?? [];
+      list.push(...(calls.get(groupId) ?? []));
+      into.set(key, list);
+    }
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+}
+
+function reportedCall({ tools }: Runtime, runId: string, call: LedgerCall): ReportedCall {
+  const { callId, toolName: tool, argumentsText, statusRef, outcome } = call;
+  return {
+    runId,
+    callId,
+    tool,
+    argumentsText: shown(argumentsText, tools.current(tool)?.secretFields),
+    statusRef,
+    outcome,
+  };
+}
+
+function shown(text: string | null, secretFields: readonly string[] = []): string | null {
+  if (text === null) return null;
+  const whole = JSON.stringify(redact(readCanonicalJson(text, JSON_PROFILES.operations), { secretFields }));
+  return whole.length <= LIMITS.reportArguments ? whole : `${whole.slice(0, LIMITS.reportArguments)}…`.toWellFormed();
+}
+
+function reportedRun(
+  run: RunRecord,
+  calls: readonly ReportedCall[],
+  supervision: ReportedRun['supervision'],
+): ReportedRun {
+  const { runId, place, agent, task, state, parent, turnsUsed: turns, createdAt, updatedAt } = run;
+  const outcome = outcomeOf(run, calls);
+  return {
+    runId,
+    sessionId: place.rootFrameId,
+    agent,
+    task,
+    status: state.status,
+    outcome,
+    reason: state.status === 'failed' ? state.message : '',
+    parentRunId: parent?.runId ?? null,
+    supervision,
+    turns,
+    tokens: { prompt: run.promptTokens, completion: run.completionTokens },
+    costMicros: Math.round(run.cost * 1_000_000),
+    createdAt,
+    updatedAt,
+    resolve: resolveOf(run, outcome, supervision),
+  };
+}
+
+function outcomeOf({ state }: RunRecord, calls: readonly ReportedCall[]): ReportedRun['outcome'] {
+  if (state.status === 'running' && state.ownerInstanceId !== null) return null;
+  if (calls.some((call) => call.outcome?.state === 'unknown')) return 'unknown';
+  return state.status === 'running' ? 'interrupted' : null;
+}
+
+const LIVE: ReadonlySet<string> = new Set(['running', 'candidate', 'reviewing', 'repairing']);
+
+function resolveOf(
+  run: RunRecord,
+  outcome: ReportedRun['outcome'],
+  supervision: ReportedRun['supervision'],
+): string | null {
+  const resume = `holdfast runs resume ${run.parent?.runId ?? run.runId}`;
+  if (outcome === 'interrupted' || run.state.status === 'failed') return resume;
+  if (run.state.status === 'completed' && supervision && LIVE.has(supervision.status)) return resume;
+  return null;
+}
+
+async function pendingAll({ approvals }: Runtime, principal: Principal): Promise<ShownRequest[]> {
+  const found: ShownRequest[] = [];
+  let after: string | undefined;
+  do {
+    const page = await approvals.pending(principal, { limit: LIMITS.sessionPageRows, ...(after ? { after } : {}) });
+    found.push(...page.items);
+    after = page.next ?? undefined;
+  } while (after !== undefined && found.length < LIMITS.reportRuns);
+  return found;
+}
+
+function reportedRequest(
+  { tools }: Runtime,
+  request: ShownRequest,
+  advised: AutoAssessment | undefined,
+): ReportedRequest {
+  const { requestId, digest, rootFrameId, tool, reason, expiresAt, document } = request;
+  const { canonical_arguments: text } = document;
+  const argumentsText = typeof text === 'string' ? shown(text, tools.current(tool)?.secretFields) : null;
+  const advice =
+    advised?.status === 'completed'
+      ? { outcome: advised.outcome ?? '', risk: advised.risk ?? 'unknown', summary: advised.public_summary ?? '' }
+      : null;
+  return {
+    requestId,
+    digest,
+    sessionId: rootFrameId,
+    tool,
+    argumentsText: argumentsText ?? '',
+    reason,
+    expiresAt,
+    advice,
+    resolve: `holdfast approvals show ${requestId}`,
+  };
+}
+
+function countsOf(runs: readonly RunRecord[], calls: readonly ReportedCall[], waiting: number): ReportCounts {
+  const count = (part: string): number => calls.filter((call) => partOf(call) === part).length;
+  const sum = (of: (run: RunRecord) => number): number => runs.reduce((total, run) => total + of(run), 0);
+  return {
+    runs: runs.length,
+    calls: calls.length,
+    verified: count('verified'),
+    reported: count('reported'),
+    unknown: count('unknown'),
+    refused: count('refused'),
+    open: count('open'),
+    waiting,
+    turns: sum((run) => run.turnsUsed),
+    tokens: { prompt: sum((run) => run.promptTokens), completion: sum((run) => run.completionTokens) },
+    costMicros: Math.round(sum((run) => run.cost) * 1_000_000),
+  };
+}
