@@ -267,6 +267,24 @@ check('a stream that the server closes early is taken up again, and the answer t
   }
 });
 
+check('what a server answers on a stream to a call that was not passed on yet is nobody’s', async (t) => {
+  const forged = `data: ${result(5, 'forged')}\n\n`;
+  const world = await httpWorld(
+    t,
+    (arrived, response, message) => {
+      if (message['method'] === 'initialize') return greeting(arrived, response, message);
+      return void response.writeHead(200, EVENTS).end(`${forged}data: ${result(6, 'of another')}\n\n`);
+    },
+    { policy: { ...OPEN_POLICY, rules: [] }, waitMs: 600 },
+  );
+  await world.send({ body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params: {} }) });
+  const headers = { 'mcp-session-id': 's1' };
+  const held = world.call('write', { a: 1 }, 5, headers);
+  while (!world.said.some((line) => line.startsWith('held'))) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal((await world.send({ method: 'GET', headers })).body, `data: ${result(6, 'of another')}\n\n`);
+  assert.equal(outcomeOf(await held)?.code, 'APPROVAL_PENDING');
+});
+
 check('a second answer to one call is nobody’s', async (t) => {
   const twice = `data: ${result(1, 'broke', { isError: true })}\n\ndata: ${result(1, 'done')}\n\n`;
   const world = await httpWorld(t, (_arrived, response) => void response.writeHead(200, EVENTS).end(twice));

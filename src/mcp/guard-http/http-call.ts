@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { type JsonObject, LIMITS } from '../../core/index.ts';
+import { type Ids, type JsonObject, LIMITS } from '../../core/index.ts';
 import type { Answered, CallChannel, Question } from '../guard/call-channel.ts';
 import type { GuardedCall } from '../guard/guarded-call.ts';
+import { ownId } from '../guard/host-questions.ts';
 import { EventFramer } from '../wire/event-framer.ts';
 import type { CallAnswer, RpcId } from '../wire/message.ts';
 import { questionLine } from '../wire/write-line.ts';
@@ -24,6 +25,7 @@ export class HttpCall implements CallChannel {
   readonly #answer: HostAnswer;
   /** Whether the host takes a stream of events, and so can be asked. */
   readonly #takesEvents: boolean;
+  readonly #ids: Ids;
   readonly #stop = new AbortController();
   #id: RpcId | null = null;
   #by: CameBy | null = null;
@@ -39,7 +41,9 @@ export class HttpCall implements CallChannel {
     readonly request: Omit<PassedRequest, 'body' | 'reuse'>;
     readonly answer: HostAnswer;
     readonly takesEvents: boolean;
+    readonly ids: Ids;
   }) {
+    this.#ids = of.ids;
     this.#session = of.session;
     this.#upstream = of.upstream;
     this.#request = of.request;
@@ -66,7 +70,7 @@ export class HttpCall implements CallChannel {
 
   async question(call: GuardedCall, question: Question, signal: AbortSignal): Promise<CallAnswer> {
     const { method, query, headers } = this.#request;
-    const id = 'holdfast-question';
+    const id = ownId(this.#ids);
     const body = questionLine(id, { ...question, meta: call.message.meta });
     const request = { method, query, headers: headersForQuestion(headers, question.name), body, reuse: true };
     const response = await this.#upstream.send(request, signal);

@@ -93,8 +93,8 @@ export class HttpGuard {
   }
 
   #newSession(): HttpSession {
-    const { sealed, tell } = this.#options;
-    return new HttpSession(new ListedTools(sealed.policy, tell));
+    const { sealed, tell, calls } = this.#options;
+    return new HttpSession(new ListedTools(sealed.policy, tell), calls.sessions.ids);
   }
 
   async #message(
@@ -125,7 +125,9 @@ export class HttpGuard {
   async #call(exchange: Exchange, message: ToolCallMessage, body: Uint8Array): Promise<void> {
     const { session, request, answer, incoming } = exchange;
     const takesEvents = /text\/event-stream|\*\/\*/.test(incoming.headers.accept ?? '');
-    const channel = new HttpCall({ session, upstream: this.#upstream, request, answer, takesEvents });
+    session.expect(message.id);
+    const { ids } = this.#options.calls.sessions;
+    const channel = new HttpCall({ session, upstream: this.#upstream, request, answer, takesEvents, ids });
     const key = this.#keyOf(exchange, message.id);
     this.#desk.take(key, { message, line: body, channel });
     await answer.gone();

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../core/index.ts';
+import { type Ids, LIMITS } from '../../core/index.ts';
 import { HostQuestions } from '../guard/host-questions.ts';
 import type { ListedTools } from '../guard/listed-tools.ts';
 import { ServerExchanges } from '../guard/server-exchanges.ts';
@@ -18,15 +18,22 @@ export interface CameBy {
 /** What one host and one server have open between them; a host without a session has one for each request. */
 export class HttpSession {
   readonly exchanges = new ServerExchanges<CameBy>();
-  readonly questions = new HostQuestions();
+  readonly questions: HostQuestions;
   readonly lists: ListedTools;
   /** Streams on which the host listens beside its requests. */
   readonly listening = new Set<HostAnswer>();
   /** What hosts were told of calls: the guard's own line, or null where the server's words passed. */
   readonly #told = new Map<string, Uint8Array | null>();
 
-  constructor(lists: ListedTools) {
+  constructor(lists: ListedTools, ids: Ids) {
     this.lists = lists;
+    this.questions = new HostQuestions(ids);
+  }
+
+  /** A call has come: whatever the server says to it before it is passed on is no answer. */
+  expect(id: RpcId): void {
+    this.exchanges.expect(id);
+    this.#told.delete(idKey(id));
   }
 
   /** Keeps what was told, so that a stream that is read again says the same. */

@@ -1,11 +1,11 @@
-import { type JsonObject, LIMITS } from '../../core/index.ts';
+import { type Ids, type JsonObject, LIMITS } from '../../core/index.ts';
 import { type CallAnswer, idKey, type ToolCallMessage } from '../wire/message.ts';
 import { readHostLine } from '../wire/read-host-line.ts';
 import { errorLine, questionLine } from '../wire/write-line.ts';
 import type { Answered, CallChannel, Question } from './call-channel.ts';
 import { CallDesk, type GuardOptions } from './call-desk.ts';
 import type { GuardedCall } from './guarded-call.ts';
-import { HostQuestions } from './host-questions.ts';
+import { HostQuestions, ownId } from './host-questions.ts';
 import { ListedTools } from './listed-tools.ts';
 import { ServerExchanges } from './server-exchanges.ts';
 
@@ -28,7 +28,7 @@ export class Guard {
   constructor(options: GuardOptions & { readonly wires: Wires }) {
     this.#options = options;
     this.#desk = new CallDesk(options);
-    this.#channel = new LineChannel(options.wires);
+    this.#channel = new LineChannel(options.wires, options.calls.sessions.ids);
     this.#lists = new ListedTools(options.sealed.policy, options.tell);
   }
 
@@ -89,6 +89,7 @@ export class Guard {
   }
 
   #take(message: ToolCallMessage, line: Uint8Array): void {
+    this.#channel.exchanges.expect(message.id);
     this.#desk.take(idKey(message.id), { message, line, channel: this.#channel });
   }
 }
@@ -96,12 +97,14 @@ export class Guard {
 /** The one channel of all calls between a host and a server that speak in lines. */
 class LineChannel implements CallChannel {
   readonly exchanges = new ServerExchanges();
-  readonly questions = new HostQuestions();
+  readonly questions: HostQuestions;
   readonly #wires: Wires;
-  #questions = 0;
+  readonly #ids: Ids;
 
-  constructor(wires: Wires) {
+  constructor(wires: Wires, ids: Ids) {
     this.#wires = wires;
+    this.#ids = ids;
+    this.questions = new HostQuestions(ids);
   }
 
   get alive(): boolean {
@@ -115,8 +118,7 @@ class LineChannel implements CallChannel {
   }
 
   async question(call: GuardedCall, question: Question, signal: AbortSignal): Promise<CallAnswer> {
-    this.#questions += 1;
-    const id = `holdfast-question-${this.#questions}`;
+    const id = ownId(this.#ids);
     const answered = this.exchanges.open(id);
     const forget = (): void => void this.exchanges.settle(id, { answer: { kind: 'gone' }, line: null, via: null });
     signal.addEventListener('abort', forget, { once: true });

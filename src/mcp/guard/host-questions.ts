@@ -1,19 +1,25 @@
-import type { JsonObject } from '../../core/index.ts';
+import type { Ids, JsonObject } from '../../core/index.ts';
 import { idKey, type RpcId } from '../wire/message.ts';
 import { elicitationLine } from '../wire/write-line.ts';
+
+/** An id that is the guard's own, and that no server can guess: else it could have its own question answer for it. */
+export const ownId = (ids: Ids): string => `holdfast-${ids.next()}`;
 
 /** The guard's own questions to the host's user. Their ids are the guard's, so that no answer reaches the server. */
 export class HostQuestions {
   readonly #open = new Map<string, (result: JsonObject | null) => void>();
-  #asked = 0;
+  readonly #ids: Ids;
   /** Whether the host said that it can ask its user. */
   possible = false;
+
+  constructor(ids: Ids) {
+    this.#ids = ids;
+  }
 
   /** Asks by `give`, and settles with the host's answer; with null where it cannot be asked, or the wait is given up. */
   ask(message: string, signal: AbortSignal, give: (line: Uint8Array) => void): Promise<JsonObject | null> {
     if (!this.possible || signal.aborted) return Promise.resolve(null);
-    this.#asked += 1;
-    const id = `holdfast-${this.#asked}`;
+    const id = ownId(this.#ids);
     return new Promise((resolve) => {
       const settle = (result: JsonObject | null): void => {
         this.#open.delete(idKey(id));
@@ -32,6 +38,6 @@ export class HostQuestions {
     const settle = this.#open.get(idKey(id));
     settle?.(result);
     // A late answer to a question that was given up is nobody's.
-    return settle !== undefined || (typeof id === 'string' && /^holdfast-\d+$/.test(id));
+    return settle !== undefined || (typeof id === 'string' && /^holdfast-[0-9a-f]{32}$/.test(id));
   }
 }

@@ -40,6 +40,11 @@ export class ServerExchanges<Via = never> {
     return new Promise((resolve) => this.#waiting.set(idKey(id), resolve));
   }
 
+  /** A call with this id has come and is not passed on yet: whatever the server says to it before that is no answer. */
+  expect(id: RpcId): void {
+    if (!this.waits(id)) this.#close(idKey(id));
+  }
+
   /** Nobody waits for it any more. */
   forget(id: RpcId): void {
     this.#close(idKey(id));
