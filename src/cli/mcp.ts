@@ -38,8 +38,8 @@ export function define(command: Command, context: CommandContext): void {
     .argument('[command...]', 'The server’s command and its arguments, after --')
     .option('--url <url>', 'Instead of a command: where a server speaks streamable HTTP')
     .option('--name <name>', 'The server’s name in claims and messages', 'server')
-    .option('--preset <name>', 'Known tools of a published server: filesystem, memory')
-    .option('--root <folder>', 'With the preset filesystem: the folder that the server works in')
+    .option('--preset <name>', 'Known tools of a published server: filesystem, git, memory')
+    .option('--root <folder>', 'With the presets filesystem and git: the folder that the server works in')
     .option('--out <file>', 'The new policy file', POLICY_FILE)
     .action((words: string[], options: InitOptions) => context.run(() => init(context, words, options)));
 }
@@ -114,7 +114,7 @@ async function init(
   const { fail } = await import('../core/index.ts');
   const { name, preset, root, out } = options;
   if (preset !== undefined && !Object.hasOwn(POLICY_PRESETS, preset))
-    throw fail('INVALID_VALUE', `There are presets for ${Object.keys(POLICY_PRESETS).join(' and ')}.`);
+    throw fail('INVALID_VALUE', `There are presets for ${Object.keys(POLICY_PRESETS).join(', ')}.`);
   const server = await serverOf(words, options.url);
   const env = Object.fromEntries(
     Object.entries(terminal.env).filter((one): one is [string, string] => one[1] !== undefined),

@@ -4,7 +4,7 @@ import { canonicalJson, type JsonValue, sha256Hex } from '../../src/core/index.t
 import { openFilesystem } from '../../src/effects/index.ts';
 import { POLICY_PRESETS, readPolicy, sealPolicy, startingPolicy } from '../../src/mcp/index.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
-import { type Draft, draft, policyOf, workspace } from './policy-fixture.ts';
+import { type Draft, draft, judge, policyOf, workspace } from './policy-fixture.ts';
 
 const minimal = { version: 1, name: 'p', revision: '1', server: 's' };
 
@@ -203,3 +203,15 @@ check(
     }
   },
 );
+
+check('a preset that knows where its reads look lets them pass in its root only', async (t) => {
+  const root = workspace(await temporaryFolder(t));
+  const listed = [{ name: 'git_log' }, { name: 'git_commit' }];
+  const made = startingPolicy({ server: 's', listed, preset: 'git', rootPath: root });
+  const decided = (name: string, args: JsonValue) => judge(made, name, args).decision;
+  assert.equal(decided('git_log', { repo_path: root }), 'allow');
+  assert.equal(decided('git_log', { repo_path: '/etc' }), 'ask');
+  assert.equal(decided('git_log', {}), 'ask');
+  assert.equal(decided('git_commit', { repo_path: root, message: 'm' }), 'ask');
+  assert.equal(judge(made, 'git_commit', { repo_path: '/etc', message: 'm' }).code, 'RESOURCE_OUTSIDE_ROOT');
+});

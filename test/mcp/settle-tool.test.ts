@@ -87,6 +87,7 @@ check('what did not happen is final only when nothing under way can still make i
 check('asking settles nothing by itself: a tool that cannot be asked about stays unknown for a person', async (t) => {
   const world = await guardWorld(t, { policy: POLICY });
   const lost = await world.call('hangs', { a: 1 });
+  assert.doesNotMatch(textOf(lost), /holdfast_settle/, 'where it would be of no use nobody is sent there');
   const told = await world.call('holdfast_settle', { status_ref: outcomeOf(lost)?.status_ref ?? '' }, 2);
   assert.equal(outcomeOf(told)?.outcome, 'unknown');
   assert.equal(outcomeOf(await world.call('hangs', { a: 1 }, 3))?.code, 'UNRESOLVED_TWIN');

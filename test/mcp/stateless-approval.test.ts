@@ -78,6 +78,10 @@ check('an answer counts once, for just that call, and only the newest question c
     [{ a: 1 }, { ...ASKS, inputResponses: { holdfast_approval: YES } }],
   ] as const)
     assert.equal(askedBy(await world.call('write', args, 3, more)).resultType, 'input_required', JSON.stringify(more));
+  const cancelled = askedBy(await world.call('write', { a: 1 }, 4, ASKS));
+  await world.call('write', { a: 1 }, 4, answering(cancelled, { action: 'cancel' }));
+  const late = await world.call('write', { a: 1 }, 4, answering(cancelled, YES));
+  assert.equal(askedBy(late).resultType, 'input_required', 'a question is answered once');
   const last = askedBy(await world.call('write', { a: 1 }, 4, ASKS));
   assert.match(textOf(await world.call('write', { a: 1 }, 5, answering(last, YES))), /written/);
   assert.equal(askedBy(await world.call('write', { a: 1 }, 6, answering(last, YES))).resultType, 'input_required');

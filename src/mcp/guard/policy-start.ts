@@ -13,6 +13,8 @@ interface Preset {
   readonly tools: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** The name of the root that a person must fill in. */
   readonly root?: string;
+  /** Where a read names what it reads, as a pointer: with a root, only reads in it pass. */
+  readonly reading?: string;
 }
 
 const file = (role: string, path: string, mayBeMissing: boolean) => ({
@@ -66,6 +68,22 @@ export const POLICY_PRESETS: Readonly<Record<string, Preset>> = {
       },
     },
   },
+  git: {
+    root: 'files',
+    reading: '/repo_path',
+    reads: ['git_status', 'git_diff_unstaged', 'git_diff_staged', 'git_diff', 'git_log', 'git_show', 'git_branch'],
+    tools: {
+      git_add: { effect: 'idempotent', resources: [file('repository', '/repo_path', false)] },
+      git_reset: { effect: 'idempotent', resources: [file('repository', '/repo_path', false)] },
+      git_checkout: { effect: 'once', resources: [file('repository', '/repo_path', false)] },
+      git_create_branch: { effect: 'once', resources: [file('repository', '/repo_path', false)] },
+      git_commit: {
+        effect: 'once',
+        editable: ['message'],
+        resources: [file('repository', '/repo_path', false)],
+      },
+    },
+  },
   memory: {
     reads: ['read_graph', 'search_nodes', 'open_nodes'],
     tools: {
@@ -93,6 +111,7 @@ export function startingPolicy(of: {
   const preset = of.preset === undefined ? undefined : POLICY_PRESETS[of.preset];
   const rooted = preset?.root !== undefined && of.rootPath !== undefined;
   const reads = of.listed.map((one) => one.name).filter((name) => preset?.reads.includes(name));
+  const when = rooted && preset.reading !== undefined ? { when: [{ at: preset.reading, within: preset.root }] } : {};
   const tools = of.listed.map((one) => [one.name, describe(one, preset, rooted)]);
   return {
     version: 1,
@@ -104,7 +123,7 @@ export function startingPolicy(of: {
     approvers: { roles: ['approver'] },
     ...(rooted ? { roots: { files: { path: of.rootPath, scope: 'workspace' } } } : {}),
     tools: Object.fromEntries(tools),
-    rules: reads.length === 0 ? [] : [{ id: 'reads', tools: reads, decision: 'allow' }],
+    rules: reads.length === 0 ? [] : [{ id: 'reads', tools: reads, ...when, decision: 'allow' }],
   };
 }
 
