@@ -23,7 +23,7 @@ import {
 } from '../../../src/sessions/index.ts';
 import { edited, oracle } from '../../archive/support/packages.ts';
 import { assert, contract } from '../../support/index.ts';
-import { addDelivery, BEARER, makeSource, PROJECT, ROOT, SOURCE_URL } from './source.ts';
+import { addDelivery, makeSource, PROJECT, ROOT, SOURCE_URL } from './source.ts';
 import { documentsOf } from './summary.ts';
 import { openPackageWorld, OWNER, type PackageWorld } from './world.ts';
 
@@ -373,18 +373,4 @@ contract('PKG-94 PKG-95', 'a compaction covers a local group, and its archive st
   assert.equal(results.length, 1);
   assert.ok(ids.has(results[0]?.['covered_through_group_id'] as string));
   assert.equal(results[0]?.['archive_id'], null);
-});
-
-contract('PKG-182', 'listed files that are not known are looked through for secrets and left alone', async () => {
-  const { filesOf, resealed } = await import('../../archive/support/packages.ts');
-  for (const name of ['artifact_observations.json', 'future-optional.json']) {
-    await using world = await openPackageWorld();
-    const files = await filesOf('a-minimal');
-    files.set(name, Buffer.from(canonicalJson({ schema_version: 1, observations: [], observations_sha256: '' })));
-    const imported = await world.packages.import(OWNER, resealed(files));
-    assert.equal(imported.ok, true);
-    assert.equal(Object.hasOwn(imported, 'observation_imported_count'), false);
-    files.set(name, Buffer.from(JSON.stringify({ note: BEARER })));
-    await assert.rejects(world.packages.import(OWNER, resealed(files)), /secret material/);
-  }
 });
