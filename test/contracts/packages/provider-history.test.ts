@@ -1,6 +1,7 @@
 import { canonicalJson, type JsonObject } from '../../../src/core/index.ts';
 import { branchGroups, type HistoryItem, messagesOf, providerHistory } from '../../../src/runs/index.ts';
 import {
+  addCell,
   appendEvent,
   beginTurn,
   createCheckpoint,
@@ -8,6 +9,7 @@ import {
   openGroup,
   SessionHistory,
   SessionPen,
+  visibleCells,
   visibleMessages,
 } from '../../../src/sessions/index.ts';
 import { oracle } from '../../archive/support/packages.ts';
@@ -28,8 +30,13 @@ const userTurn = (world: PackageWorld, turnId: string, content: string) =>
     beginTurn(tx, world.sessions, OWNER, { rootFrameId: ROOT, branchId: ROOT, content, turnId }),
   );
 
+const ranCell = (world: PackageWorld, cellId: string, code: string) =>
+  world.store.write('test.cell', (tx) =>
+    addCell(tx, world.sessions, OWNER, ROOT, { id: cellId, branchId: ROOT, language: 'python', code }),
+  );
+
 contract(
-  'PKG-84 PKG-85',
+  'PKG-84 PKG-85 PKG-86',
   'what a revert left behind stays hidden after an import, from people and from providers',
   async () => {
     await using world = await openPackageWorld();
@@ -39,10 +46,12 @@ contract(
     const directoryOf = (root: string): string => world.workspaceOf(root);
     const history = new SessionHistory({ store, context: sessions, pen, workspaces, directoryOf });
     await userTurn(world, 'turn-abandoned', 'abandoned middle');
+    await ranCell(world, 'cell-abandoned', 'abandoned_value = 2');
     await history.checkpoint(OWNER, { rootFrameId: ROOT, branchId: ROOT, reason: 'abandoned checkpoint' });
     const reverted = await history.revert(OWNER, ROOT, checkpointId);
     assert.ok(reverted.metadata['history_projection'], 'the revert is one');
     await userTurn(world, 'turn-continued', 'continued after revert');
+    await ranCell(world, 'cell-continued', 'continued_value = 3');
     await history.checkpoint(OWNER, { rootFrameId: ROOT, branchId: ROOT, reason: 'continued checkpoint' });
     const root = await roundTrip(world);
     const said = ['Run the analysis', 'continued after revert'];
@@ -50,6 +59,11 @@ contract(
     assert.deepEqual(
       shown.items.map(({ content }) => content),
       said,
+    );
+    const cells = await store.read('test', (tx) => visibleCells(tx, OWNER, { rootFrameId: root, branchId: root }));
+    assert.deepEqual(
+      cells.items.map(({ code }) => code),
+      ['score = 0.93', 'continued_value = 3'],
     );
     const users = (await historyOf(world, root)).filter(({ role }) => role === 'user');
     assert.deepEqual(

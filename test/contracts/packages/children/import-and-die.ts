@@ -1,8 +1,10 @@
-// Imports a package and kills itself at the fault point that it is told, at one step of it.
+// Imports a package and kills itself at the fault point that it is told, at one step of it. The package is a file, or
+// one of the real ones.
+import { readFileSync } from 'node:fs';
 import { oracle } from '../../../archive/support/packages.ts';
 import { openPackageWorld, OWNER } from '../world.ts';
 
-const [folder = '', point = '', step = '-1'] = process.argv.slice(2);
+const [folder = '', point = '', step = '-1', file] = process.argv.slice(2);
 const world = await openPackageWorld({
   folder,
   faults: {
@@ -11,5 +13,5 @@ const world = await openPackageWorld({
     },
   },
 });
-await world.packages.import(OWNER, oracle('d2-deliveries'));
+await world.packages.import(OWNER, file === undefined ? oracle('d2-deliveries') : readFileSync(file));
 await world.close();
