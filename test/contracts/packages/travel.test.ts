@@ -130,7 +130,8 @@ contract(
     const told = list(documents('session.json'), 'messages').find(
       (message) => message['message_id'] === delivery?.['message_id'],
     );
-    const envelope = (told?.['metadata'] as JsonObject)['completion_delivery'] as JsonObject;
+    const metadata = told?.['metadata'] as JsonObject | undefined;
+    const envelope = metadata?.['completion_delivery'] as JsonObject;
     assert.deepEqual([envelope['delivery_id'], envelope['status']], [delivery?.['delivery_id'], 'published']);
   },
 );
