@@ -121,12 +121,9 @@ contract(
     const [artifact] = list(documents('artifacts.json'), 'artifacts');
     const version = list(artifact as JsonObject, 'versions').find((one) => one['version_id'] === entry?.['version_id']);
     assert.equal(files.get(`artifact-data/${version?.['snapshot_sha256'] as string}`)?.toString(), CSV);
-    const snapshots = world.filesUnder(join('session-imports', imported.root_frame_id));
-    assert.ok(
-      snapshots.some(
-        (name) => readFileSync(join(world.folder, 'session-imports', imported.root_frame_id, name), 'utf8') === CSV,
-      ),
-    );
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of world.workspaces.readBlob(version?.['snapshot_sha256'] as string)) chunks.push(chunk);
+    assert.equal(Buffer.concat(chunks).toString(), CSV);
     const told = list(documents('session.json'), 'messages').find(
       (message) => message['message_id'] === delivery?.['message_id'],
     );
