@@ -7,7 +7,7 @@
 //   POST /credit-notes {"reference","order","amount_cents","reason"}   -> 201 {"credit_note","order","amount_cents"}
 //   GET  /credit-notes?reference=REF                                   -> 200 {"found":bool,...}
 //   GET  /ledger                                                       -> 200 [every commit]
-//   POST /withhold                                                     -> 204; the next commit gets no answer
+//   POST /withhold?order=ORDER                                         -> 204; the next commit for it gets no answer
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -33,7 +33,7 @@ const notes: CreditNote[] = existsSync(logFile)
       .map((line) => JSON.parse(line) as CreditNote)
   : [];
 const log = openSync(logFile, 'a', 0o600);
-let withholdNext = false;
+let withheldOrder: string | null = null;
 
 function commit(note: CreditNote): void {
   writeSync(log, `${JSON.stringify(note)}\n`);
@@ -58,8 +58,8 @@ async function create(request: IncomingMessage, response: ServerResponse): Promi
   const asked = JSON.parse(await readBody(request)) as Omit<CreditNote, 'credit_note'>;
   const note = { credit_note: `CN-${notes.length + 1}`, ...asked };
   commit(note);
-  if (withholdNext) {
-    withholdNext = false;
+  if (note.order === withheldOrder) {
+    withheldOrder = null;
     console.log(JSON.stringify({ committed: note.reference }));
     return; // the connection stays open and silent: whoever asked can only be killed or give up
   }
@@ -76,7 +76,7 @@ async function route(request: IncomingMessage, response: ServerResponse): Promis
   }
   if (what === 'GET /ledger') return answer(response, 200, notes);
   if (what === 'POST /withhold') {
-    withholdNext = true;
+    withheldOrder = url.searchParams.get('order');
     response.writeHead(204).end();
     return;
   }

@@ -4,7 +4,16 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Billing, holdfastJson, type Settings, startBilling, startHoldfast } from './processes.ts';
+import {
+  type Billing,
+  decideElsewhere,
+  holdfastJson,
+  type Served,
+  type Settings,
+  startBilling,
+  startGateway,
+  startHoldfast,
+} from './processes.ts';
 import { closingTable } from './table.ts';
 
 interface CallDocument {
@@ -30,14 +39,6 @@ export interface RunDocument {
   readonly pending: readonly string[];
 }
 
-interface RequestDocument {
-  readonly decision_id: string;
-  readonly tool: string;
-  readonly canonical_arguments: string;
-  readonly digest: string;
-  readonly status: string;
-}
-
 const COMPLAINTS = `# Complaints
 
 - ORDER-101: the lamp arrived broken (49.00).
@@ -55,21 +56,27 @@ async function main(): Promise<void> {
   writeFileSync(join(folder, 'complaints.md'), COMPLAINTS);
   const billing = await startBilling(join(place, 'billing.jsonl'));
   const settings: Settings = { dataDir: join(place, 'data'), folder, billingUrl: billing.url };
+  let gateway: Served | undefined;
   try {
-    const runId = await heldAndEdited(settings);
-    const statusRef = await killedAfterTheCommit(settings, billing, runId);
+    const held = await heldAndRefused(settings);
+    const { run_id: runId } = held;
+    // The one that is approved will be answered; the one after it will not.
+    const { committed } = await billing.withhold('ORDER-102');
+    gateway = await decidedOverHttp(settings, held);
+    const statusRef = await killedAfterTheCommit(settings, { committed, gateway, runId });
     const unknown = await unknownEverywhere(settings, runId, statusRef);
     const again = await repeatIsRefused(settings, unknown.session_id);
     await settledByAsking(settings, statusRef);
     const finished = await finishedAfterAll(settings, runId);
     await closing(settings, billing, [finished, again]);
   } finally {
+    await gateway?.kill();
     billing.stop();
     rmSync(place, { recursive: true, force: true });
   }
 }
 
-async function heldAndEdited(settings: Settings): Promise<string> {
+async function heldAndRefused(settings: Settings): Promise<RunDocument> {
   say('1. An agent reads three complaints. One credit note is refused, one waits for a person.');
   const { finished } = startHoldfast(['run', 'Handle the complaints in complaints.md.', '--json'], settings);
   const { exit, stdout, stderr } = await finished;
@@ -79,40 +86,43 @@ async function heldAndEdited(settings: Settings): Promise<string> {
   assert.equal(refused?.outcome, 'not_started');
   assert.equal(refused?.code, 'BUSINESS_RULE_VIOLATION');
   show('refused', `${refused?.arguments ?? ''}: ${refused?.reason ?? ''}`);
-  await decideWithAnEdit(settings, run);
-  return run.run_id;
+  return run;
 }
 
-async function decideWithAnEdit(settings: Settings, run: RunDocument): Promise<void> {
-  const [requestId] = run.pending;
+/** The agent's process has ended. The gateway is another, and so is the approver, who decides over HTTP. */
+async function decidedOverHttp(settings: Settings, { run_id: runId, pending }: RunDocument): Promise<Served> {
+  const [requestId] = pending;
   assert.ok(requestId);
-  const request = await holdfastJson<RequestDocument>(['approvals', 'show', requestId], settings);
-  show('held', `${request.tool} ${request.canonical_arguments}`);
-  const edited = JSON.stringify({ ...(JSON.parse(request.canonical_arguments) as object), reason: 'damaged' });
-  const tampered = JSON.stringify({ ...(JSON.parse(request.canonical_arguments) as object), amount_cents: 1 });
-  const digest = ['--digest', request.digest];
-  const wrong = await holdfastJson(['approvals', 'edit', requestId, '--arguments', tampered, ...digest], settings);
-  assert.equal(wrong.exit, 2, 'the amount may not be edited');
-  show('refused', 'an approver may not change the amount, only the reason');
-  const decided = await holdfastJson<RequestDocument>(
-    ['approvals', 'edit', requestId, '--arguments', edited, ...digest],
+  const gateway = await startGateway(settings);
+  const { token } = await holdfastJson<{ token: string }>(
+    ['tokens', 'new', '--subject', 'dana', '--role', 'approver'],
     settings,
   );
-  assert.equal(decided.status, 'allowed');
-  show('approved', decided.canonical_arguments);
+  const {
+    subject,
+    tool,
+    held,
+    refused,
+    approved,
+    decided_by: by,
+    run_continues: goesOn,
+  } = await decideElsewhere(requestId, gateway, token);
+  show('held', `${tool} ${held}`);
+  assert.deepEqual([refused.status, subject, by], [422, 'dana', 'dana'], 'the amount may not be edited');
+  show('refused', `an approver may not change the amount, only the reason (${refused.code})`);
+  assert.equal(goesOn, true, `the gateway carries ${runId} on`);
+  show('approved', `${approved}, over HTTP, by ${by ?? ''} in another process`);
+  return gateway;
 }
 
-async function killedAfterTheCommit(settings: Settings, billing: Billing, runId: string): Promise<string> {
+async function killedAfterTheCommit(
+  settings: Settings,
+  { committed, gateway, runId }: { committed: Promise<string>; gateway: Served; runId: string },
+): Promise<string> {
   say('\n2. It goes on. The billing service commits the next credit note, says nothing, and the agent is killed.');
-  const first = await billing.ledger();
-  assert.equal(first.length, 0);
-  const { child, finished } = startHoldfast(['runs', 'resume', runId, '--json'], settings);
-  // The approved one is answered; the one after it is withheld.
-  while ((await billing.ledger()).length === 0) await sleep(20);
-  const { committed } = await billing.withholdNext();
-  const reference = await committed;
-  child.kill('SIGKILL');
-  assert.equal((await finished).signal, 'SIGKILL');
+  const late = sleep(60_000, undefined, { ref: false }).then(() => Promise.reject(new Error('nothing was committed')));
+  const reference = await Promise.race([committed, late]);
+  assert.equal(await gateway.kill(), 'SIGKILL');
   show('killed', `SIGKILL after the billing service wrote ${reference} to its disk, before anybody here knew`);
   const run = await waitUntil(settings, runId, (one) => one.status === 'failed');
   const call = run.calls.find((one) => one.outcome === 'unknown');

@@ -55,10 +55,59 @@ export async function holdfastJson<T>(
   }
 }
 
+export interface Served {
+  readonly url: string;
+  /** What SIGKILL does to it: no warning, no last word. */
+  kill(): Promise<NodeJS.Signals | null>;
+}
+
+/** Starts `holdfast serve` on a free port of loopback, and gives its address once it listens. */
+export async function startGateway(settings: Settings): Promise<Served> {
+  const { child, finished } = startHoldfast(['serve', '--port', '0', '--quiet', '--json'], settings);
+  const ended = finished.then(({ stderr }) => Promise.reject(new Error(`holdfast serve ended: ${stderr}`)));
+  const { url } = JSON.parse(await Promise.race([firstLine(child), ended])) as { url: string };
+  ended.catch(() => undefined);
+  return {
+    url,
+    async kill() {
+      child.kill('SIGKILL');
+      return (await finished).signal;
+    },
+  };
+}
+
+function firstLine({ stdout }: ChildProcess): Promise<string> {
+  if (!stdout) throw new Error('the process has no output');
+  const lines = createInterface({ input: stdout });
+  return new Promise((resolve) => void lines.once('line', resolve));
+}
+
+export interface Approval {
+  readonly subject: string;
+  readonly tool: string;
+  readonly held: string;
+  readonly refused: { readonly status: number; readonly code: string };
+  readonly approved: string;
+  readonly decided_by: string | null;
+  readonly run_continues: boolean;
+}
+
+/** Has the approver decide in a process of its own: all that it is given is an address and a token. */
+export async function decideElsewhere(requestId: string, gateway: Served, token: string): Promise<Approval> {
+  const child = spawn(process.execPath, [join(here, 'approver.ts'), requestId], {
+    env: { PATH: process.env['PATH'], HOLDFAST_URL: gateway.url, HOLDFAST_TOKEN: token },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise<number | null>((resolve) => void child.on('close', resolve));
+  const line = await Promise.race([firstLine(child), ended]);
+  if (typeof line !== 'string') throw new Error(`the approver ended with ${line}`);
+  return JSON.parse(line) as Approval;
+}
+
 export interface Billing {
   readonly url: string;
-  /** Lets the next commit go unanswered, and settles once it is on the service's own disk. */
-  withholdNext(): Promise<{ readonly committed: Promise<string> }>;
+  /** Lets the next commit for an order go unanswered; `committed` settles once it is on the service's own disk. */
+  withhold(order: string): Promise<{ readonly committed: Promise<string> }>;
   ledger(): Promise<
     readonly {
       readonly credit_note: string;
@@ -83,9 +132,9 @@ export async function startBilling(log: string): Promise<Billing> {
   const url = `http://127.0.0.1:${port}`;
   return {
     url,
-    async withholdNext() {
+    async withhold(order) {
       const committed = next().then((line) => (JSON.parse(line) as { committed: string }).committed);
-      await fetch(`${url}/withhold`, { method: 'POST' });
+      await fetch(`${url}/withhold?order=${order}`, { method: 'POST' });
       return { committed };
     },
     ledger: async () => (await (await fetch(`${url}/ledger`)).json()) as Awaited<ReturnType<Billing['ledger']>>,

@@ -7,13 +7,14 @@ import { ROOT } from '../structure/repository-files.ts';
 const README_COMMAND = 'npm ci && npm run demo';
 
 check(
-  'the demo keeps what it says: held, refused, killed, unknown everywhere, settled by asking, one effect per intent',
+  'the demo keeps what it says: held, refused, approved over HTTP, killed, unknown everywhere, settled by asking, one effect per intent',
   () => {
     assert.ok(commandsOf('README.md', 'npm').includes(README_COMMAND));
     const { status, stdout, stderr } = spawnSync('npm', ['run', 'demo'], { cwd: ROOT, encoding: 'utf8' });
     assert.equal(status, 0, stderr);
     for (const line of [
       /refused +\{"amount_cents":60000/,
+      /approved +\{.*"reason":"damaged"\}, over HTTP, by dana in another process/,
       /killed +SIGKILL/,
       /run +failed, outcome unknown/,
       /refused +UNRESOLVED_TWIN/,
