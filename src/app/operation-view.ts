@@ -1,7 +1,9 @@
 import { recordRecovered, recoverCall, resultOf } from '../calls/index.ts';
-import type { JsonObject } from '../core/index.ts';
-import type { OperationView } from '../operations/index.ts';
-import type { Principal } from '../sessions/index.ts';
+import { fail, type JsonObject } from '../core/index.ts';
+import { type OperationView, Principal as OperationPrincipal } from '../operations/index.ts';
+import { currentRoles } from '../principals/index.ts';
+import { findRunOfTurn } from '../runs/index.ts';
+import { type Principal, requireGroup } from '../sessions/index.ts';
 import type { Runtime } from './runtime.ts';
 
 /** An operation as `--json` and HTTP carry it. Snake case, closed. */
@@ -39,11 +41,40 @@ export function operationDocument(view: OperationView): JsonObject {
 
 /**
  * Moves an operation whose outcome is unknown on: its tool is asked, and it is delivered again under the same key where
- * the tool allows that. Throws OPERATION_NOT_FOUND, TOOL_UNKNOWN.
+ * the tool allows that. The tool's rules are asked about whoever the call is of, with the roles that principal has now:
+ * those of whoever wants it delivered lend it nothing. Throws OPERATION_NOT_FOUND, TOOL_UNKNOWN, CALL_NOT_AUTHORIZED,
+ * BUSINESS_RULE_VIOLATION.
  */
 export async function deliverAgain(runtime: Runtime, principal: Principal, statusRef: string): Promise<void> {
-  const recovery = { filesystem: runtime.filesystem, signal: new AbortController().signal, redeliver: true };
-  const { outcome, recorded } = await recoverCall(runtime.calls, principal, statusRef, recovery);
+  const requester = await requesterOf(runtime, principal, statusRef);
+  const { signal } = new AbortController();
+  const recovery = { filesystem: runtime.filesystem, signal, redeliver: true, requester };
+  const { outcome, recorded, refusal } = await recoverCall(runtime.calls, principal, statusRef, recovery);
+  if (refusal) throw fail(refusal.code, `It was not delivered again: ${refusal.reason}`);
   if (recorded || outcome.state === 'unknown') return;
   await recordRecovered(runtime.calls, principal, await resultOf(runtime.calls, principal, statusRef), outcome);
+}
+
+/** Who made an operation's call, with the roles that are left of those it was made with. */
+async function requesterOf(runtime: Runtime, principal: Principal, statusRef: string): Promise<Principal> {
+  const { tenant, subject } = principal;
+  const { operation } = await runtime.operations.stored(new OperationPrincipal(tenant, subject), statusRef);
+  const of = { tenantId: tenant, subjectId: operation.scope.subject };
+  const { run, current } = await runtime.store.read('app.requester', async (tx) => {
+    // A call's response id is the id of its action group.
+    const group = await requireGroup(tx, principal, operation.first.responseId);
+    return {
+      run: await findRunOfTurn(tx, principal, group),
+      current: await currentRoles(tx, runtime.calls.clock, of),
+    };
+  });
+  const made = { tenant, subject: of.subjectId, roles: run?.principal.roles ?? [] };
+  const own = runtime.principal;
+  // Tokens say nothing about somebody who never had one, such as a principal of the host's own.
+  if (current === null) return made;
+  const isOwner = own.tenant === tenant && own.subject === made.subject;
+  const now = new Set<string>([...current, ...(isOwner ? own.roles : [])]);
+  if (now.size === 0)
+    throw fail('CALL_NOT_AUTHORIZED', 'It was not delivered again: whoever made the call has no token any more.');
+  return { ...made, roles: made.roles.filter((role) => now.has(role)) };
 }

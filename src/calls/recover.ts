@@ -10,11 +10,12 @@ import { leaseSecondsFor } from './begin.ts';
 import { type Ending, finish, type Found, unknownOutcome } from './finish.ts';
 import { allHold, lookAfter } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
-import { currentRefusal } from './prepare.ts';
+import { currentRefusal, type Refusal } from './prepare.ts';
 import { rescue } from './rescue.ts';
 import { resultEvent, type ResultOf } from './result-event.ts';
 import { endingOf, invocationOf, isFinalNotHappened, outcomeOfWhole } from './settle.ts';
 import { askStatus } from './status.ts';
+import type { ToolPrincipal } from '../tools/index.ts';
 import { loadStored, type StoredCall } from './stored.ts';
 
 export interface Recovery {
@@ -22,12 +23,16 @@ export interface Recovery {
   readonly signal: AbortSignal;
   /** Whether a call may be delivered again where its tool allows it. Never at the opening of a runtime. */
   readonly redeliver: boolean;
+  /** Whose call it is, with the roles it has now. Default: the stored subject with the roles of whoever recovers. */
+  readonly requester?: ToolPrincipal;
 }
 
 /** What recovery found out. `recorded`: the ledger's newest `result` of the call already says so. */
 export interface Recovered {
   readonly outcome: CallOutcome;
   readonly recorded: boolean;
+  /** Why it was not delivered again, where the tool's own rules refused it. */
+  readonly refusal?: Refusal;
 }
 
 /**
@@ -46,7 +51,7 @@ export async function recoverCall(
   const now = unixSeconds(context.clock);
   const known = outcomeOfWhole(stored.whole, now);
   if (known.state !== 'unknown') return { outcome: known, recorded: false };
-  const asked = await askStatus(stored.call, invocationOf(principal, stored));
+  const asked = await askStatus(stored.call, invocationFor(principal, stored, recovery));
   if (asked?.found === 'done') return settled(context, principal, stored, asked);
   const later = unixSeconds(context.clock);
   const mayRepeat = recovery.redeliver && !isHeld(stored, later) && deliverable(stored, asked, later);
@@ -57,6 +62,11 @@ export async function recoverCall(
   if (asked?.found === 'not_done' && isFinalNotHappened(stored, later))
     return settled(context, principal, stored, asked);
   return { outcome: known, recorded: false };
+}
+
+function invocationFor(principal: Principal, stored: StoredCall, { requester, signal }: Recovery): Invocation {
+  const invocation = invocationOf(principal, stored);
+  return { ...invocation, principal: requester ?? invocation.principal, signal };
 }
 
 function isHeld(stored: StoredCall, now: number): boolean {
@@ -92,14 +102,13 @@ async function redeliver(
   recovery: Recovery,
 ): Promise<Recovered> {
   const { call, statusRef } = stored;
-  const requester = { ...principal, subject: stored.whole.operation.scope.subject };
-  const refusal = await currentRefusal(call, requester);
-  if (refusal) return still(statusRef, `It was not delivered again: ${refusal.reason}`);
+  const invocation = invocationFor(principal, stored, recovery);
+  const refusal = await currentRefusal(call, invocation.principal);
+  if (refusal) return { ...still(statusRef, `It was not delivered again: ${refusal.reason}`), refusal };
   const leased = await context.store.write('calls.lease', (tx) => lease(tx, context, principal, stored));
   if (!leased) return still(statusRef, 'It was not delivered again: writes are paused, or another worker has it.');
   await context.faults.reach('outbox-claimed');
   const scope = exactScope(call.tool, call.input, recovery.filesystem);
-  const invocation: Invocation = { ...invocationOf(principal, stored), signal: recovery.signal };
   const attempt = await attemptExecute(call.tool, call.input, invocation);
   const finding = ofAllDeliveries(stored, await classify(call.tool, call.input, attempt));
   return conclude(context, principal, stored, { finding, scope, recovery, invocation });

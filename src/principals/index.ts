@@ -3,6 +3,7 @@ export { findReply, keepReply, type KeptReply, type KeyedRequest } from './repli
 export { repliesSchema, tokensSchema } from './tables.ts';
 export {
   createToken,
+  currentRoles,
   hasToken,
   listTokens,
   type NewToken,

@@ -8,6 +8,9 @@ export const SELECT_FOR_CHECK = `SELECT ${COLUMNS}, secret_sha256 FROM tokens WH
 export const SELECT_TOKEN = `SELECT ${COLUMNS} FROM tokens WHERE token_id = ? AND tenant_id = ?`;
 /** tenant, after, limit. Oldest first. */
 export const LIST_TOKENS = `SELECT ${COLUMNS} FROM tokens WHERE tenant_id = ? AND token_id > ? ORDER BY token_id LIMIT ?`;
+/** now, tenant, subject. */
+export const SELECT_ROLES = `SELECT roles, revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > ?) AS good
+  FROM tokens WHERE tenant_id = ? AND subject_id = ?`;
 /** tenant, now, limit. */
 export const COUNT_LIVING = `SELECT COUNT(*) AS living FROM (SELECT 1 FROM tokens
   WHERE tenant_id = ? AND revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > ?) LIMIT ?)`;

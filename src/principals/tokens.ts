@@ -98,6 +98,21 @@ export async function hasToken(tx: ReadTx, clock: Clock, tenantId: string): Prom
   return Number(row?.['living']) > 0;
 }
 
+/**
+ * The roles that a subject's good tokens give it now, together; none where every token of it is over, and null where it
+ * never had one, so that tokens say nothing about it.
+ */
+export async function currentRoles(
+  tx: ReadTx,
+  clock: Clock,
+  of: { readonly tenantId: string; readonly subjectId: string },
+): Promise<readonly Role[] | null> {
+  const rows = await tx.all(sql.SELECT_ROLES, [clock.nowMs(), of.tenantId, of.subjectId]);
+  if (rows.length === 0) return null;
+  const good = rows.filter((row) => row['good'] === 1).flatMap((row) => rolesOf(row));
+  return ROLES.filter((role) => good.includes(role));
+}
+
 export interface TokenPage {
   readonly items: readonly Token[];
   /** The `after` of the page that follows; null at the end. */
@@ -149,13 +164,17 @@ async function tokenOfTenant(tx: ReadTx, of: { tenantId: string; tokenId: string
 
 const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
 
-function tokenOf(row: Row): Token {
+function rolesOf(row: Row): readonly Role[] {
   const roles = readCanonicalJson(String(row['roles']), JSON_PROFILES.operations);
+  return ROLES.filter((role) => Array.isArray(roles) && roles.includes(role));
+}
+
+function tokenOf(row: Row): Token {
   return {
     tokenId: String(row['token_id']),
     tenantId: String(row['tenant_id']),
     subjectId: String(row['subject_id']),
-    roles: ROLES.filter((role) => Array.isArray(roles) && roles.includes(role)),
+    roles: rolesOf(row),
     name: String(row['name']),
     createdAt: Number(row['created_at_ms']),
     expiresAt: numberOrNull(row['expires_at_ms']),

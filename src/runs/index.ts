@@ -6,7 +6,7 @@ export { providerHistory } from './provider-history.ts';
 export type { HistoryItem } from './told-groups.ts';
 export { closeModellessRun, type ModellessRun, openModellessRun } from './guard-run.ts';
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';
-export { type RunPage, runTree } from './run-store.ts';
+export { findRunOfTurn, type RunPage, runTree } from './run-store.ts';
 export { type ResumeOptions, Runs } from './service.ts';
 export type { RunHandle } from './carried-runs.ts';
 export type { CarryOnOptions } from './following.ts';

@@ -12,6 +12,10 @@ export const INSERT_RUN = `INSERT INTO traces (trace_id, tenant_id, project_id, 
 export const SELECT_RUN = `SELECT ${COLUMNS} FROM traces
   WHERE trace_id = ? AND tenant_id = ? AND root_frame_id IS NOT NULL`;
 
+/** root, branch, turn, tenant. A turn has one run at most. */
+export const SELECT_RUN_OF_TURN = `SELECT ${COLUMNS} FROM traces
+  WHERE root_frame_id = ? AND branch_id = ? AND turn_id = ? AND tenant_id = ?`;
+
 /** tenant, before, limit. Newest first. */
 export const LIST_RUNS = `SELECT ${COLUMNS} FROM traces
   WHERE tenant_id = ? AND trace_id < ? AND root_frame_id IS NOT NULL ORDER BY trace_id DESC LIMIT ?`;

@@ -58,6 +58,17 @@ export async function requireRun(tx: ReadTx, principal: Principal, runId: string
   return runOf(row);
 }
 
+/** The run that carries a turn out; null where there is none. */
+export async function findRunOfTurn(
+  tx: ReadTx,
+  principal: Principal,
+  turn: Pick<RunPlace, 'rootFrameId' | 'branchId' | 'turnId'>,
+): Promise<RunRecord | null> {
+  const { rootFrameId, branchId, turnId } = turn;
+  const row = await tx.get(sql.SELECT_RUN_OF_TURN, [rootFrameId, branchId, turnId, principal.tenant]);
+  return row ? runOf(row) : null;
+}
+
 export interface RunPage {
   readonly items: readonly RunRecord[];
   readonly next: string | null;

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayRefusal, type HoldfastClient } from '../../src/client/index.ts';
+import type { Tool } from '../../src/index.ts';
+import { noteTool } from '../calls/desk.ts';
+import { assert, contract } from '../support/index.ts';
+import { openWorld, type World } from './world.ts';
+
+interface Delivery {
+  readonly subject: string;
+  readonly roles: readonly string[];
+}
+
+/** A tool whose first delivery is interrupted, that may be called by whoever `mayCall` says, and notes for whom it ran. */
+function letterTool(delivered: Delivery[], mayCall: (by: Delivery) => boolean): Tool {
+  let first = true;
+  return noteTool({
+    effect: 'idempotent',
+    timeoutMs: 1000,
+    authorize: (_input, { subject, roles }) => mayCall({ subject, roles }),
+    execute: (_input, { principal: { subject, roles } }) => {
+      if (first) {
+        first = false;
+        throw new Error('the line broke');
+      }
+      delivered.push({ subject, roles });
+      return { ok: true };
+    },
+  });
+}
+
+async function unknownOperation(robin: HoldfastClient): Promise<string> {
+  await robin.startRun({ task: 'go' });
+  for (;;) {
+    const [operation] = (await robin.listOperations({ open: true })).operations;
+    if (operation?.progress === 'unknown') return operation.status_ref;
+    await sleep(20);
+  }
+}
+
+/** Asks for the delivery until the lease of the one before is over. */
+async function delivered(client: HoldfastClient, ref: string): Promise<string> {
+  for (;;) {
+    const { outcome } = await client.processOperation(ref);
+    if (outcome !== 'unknown') return outcome;
+    await sleep(100);
+  }
+}
+
+async function robinToken({ holdfast, url }: World, roles: readonly ('agent' | 'admin')[]) {
+  const { HoldfastClient: Client } = await import('../../src/client/index.ts');
+  const { createToken } = await import('../../src/principals/index.ts');
+  const { clock, sessions } = holdfast.runtime.calls;
+  const issued = await holdfast.runtime.store.write('test.token', (tx) =>
+    createToken(tx, { clock, ids: sessions.ids }, { tenantId: 'local', subjectId: 'robin', roles }),
+  );
+  return { id: issued.token.tokenId, client: new Client({ url, token: issued.text }) };
+}
+
+contract(
+  'OPS-92',
+  'a delivery is judged by what its requester may do, not by the roles of whoever asks for it',
+  async (t) => {
+    const got: Delivery[] = [];
+    const world = await openWorld(t, { tools: [letterTool(got, ({ roles }) => roles.includes('agent'))] });
+    const robin = await world.client(['agent'], { subject: 'robin' });
+    const ref = await unknownOperation(robin);
+    const boss = await world.client(['admin'], { subject: 'boss' });
+    assert.equal(await delivered(boss, ref), 'done');
+    assert.deepEqual(got, [{ subject: 'robin', roles: ['agent'] }]);
+  },
+);
+
+contract(
+  'OPS-92 OPS-96',
+  'roles that the requester has lost since, or has lost with its last token, deliver nothing; a denial is not final',
+  async (t) => {
+    const got: Delivery[] = [];
+    const world = await openWorld(t, { tools: [letterTool(got, ({ roles }) => roles.includes('admin'))] });
+    const robin = await robinToken(world, ['agent', 'admin']);
+    const ref = await unknownOperation(robin.client);
+    const boss = await world.client(['admin'], { subject: 'boss' });
+    const refused = async (message: RegExp): Promise<void> => {
+      for (;;) {
+        const answer = await boss.processOperation(ref).catch((error: unknown) => error);
+        if (answer instanceof GatewayRefusal) {
+          assert.deepEqual([answer.code, answer.status], ['CALL_NOT_AUTHORIZED', 403]);
+          assert.match(answer.message, message);
+          return;
+        }
+        await sleep(100);
+      }
+    };
+    await boss.revokeToken(robin.id);
+    await refused(/no token any more/);
+    await robinToken(world, ['agent']);
+    await refused(/You may not call take_note/);
+    assert.equal((await boss.showOperation(ref)).outcome, 'unknown');
+    assert.deepEqual(got, []);
+    await robinToken(world, ['admin']);
+    assert.equal(await delivered(boss, ref), 'done');
+    assert.deepEqual(got, [{ subject: 'robin', roles: ['agent', 'admin'] }]);
+  },
+);
