@@ -62,6 +62,14 @@ export class Approvals {
     return rows.map((row) => showRequest(requestOf(row), now));
   }
 
+  /** Every request of an action group, oldest first; of several about one call the last one counts. */
+  async ofGroup(principal: Principal, groupId: string): Promise<readonly ShownRequest[]> {
+    const params = [groupId, principal.tenant];
+    const rows = await this.#store.read('approvals.of-group', (tx) => tx.all(sql.LIST_GROUP_REQUESTS, params));
+    const now = this.#context.clock.nowMs();
+    return rows.map((row) => showRequest(requestOf(row), now));
+  }
+
   /** Whether anything of a run still waits for a decision. */
   async isRunWaiting(
     principal: Principal,

@@ -108,6 +108,15 @@ export class HoldfastClient {
     return this.#post(at('approvals', requestId, 'decision'), decision);
   }
 
+  showBatch(runId: string, batchId: string): Promise<wire.BatchBody> {
+    return this.#get(at('runs', runId, 'batches', batchId));
+  }
+
+  /** Decides calls of one model reply together: all of it is heard, or none. */
+  decideBatch(runId: string, batchId: string, decisions: wire.BatchDecisionsBody): Promise<wire.DecidedBatchBody> {
+    return this.#post(at('runs', runId, 'batches', batchId, 'decisions'), decisions);
+  }
+
   listOperations(query: PageAsked & { readonly open?: boolean } = {}): Promise<wire.OperationPageBody> {
     return this.#get(at('operations'), query);
   }
@@ -133,6 +142,18 @@ export class HoldfastClient {
 
   auditOperations(): Promise<wire.OperationsAuditBody> {
     return this.#get(at('operations', 'audit'));
+  }
+
+  showEffect(runId: string, effectId: string): Promise<wire.VerifiedEffectBody> {
+    return this.#get(at('runs', runId, 'effects', effectId));
+  }
+
+  /** Reviews and assessments on a branch of a session, newest first; the main branch unless told. */
+  listAudits(
+    sessionId: string,
+    query: PageAsked & { readonly branch_id?: string; readonly subject_kind?: string } = {},
+  ): Promise<wire.AuditPageBody> {
+    return this.#get(at('sessions', sessionId, 'audits'), query);
   }
 
   listEffects(page: PageAsked = {}): Promise<wire.EffectPageBody> {

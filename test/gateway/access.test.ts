@@ -1,6 +1,8 @@
 import { ROUTES } from '../../src/gateway/routes/index.ts';
 import { ROLES } from '../../src/principals/index.ts';
+import type { HoldfastClient } from '../../src/client/index.ts';
 import { createLog } from '../../src/core/index.ts';
+import { countingObserver, type StoreCounts } from '../../src/store/index.ts';
 import { assert, check } from '../support/index.ts';
 import { ACCESS } from './access-rows/index.ts';
 import { openWorld, untilRun, type World } from './world.ts';
@@ -33,12 +35,16 @@ check('every route wants a token that is good now, and says the same of every ot
   const admin = await world.client(['admin']);
   const revoked = await admin.createToken({ subject: 'gone', roles: ['agent', 'approver', 'admin'] });
   await admin.revokeToken(revoked.token_id);
+  const rotated = await admin.createToken({ subject: 'turned', roles: ['agent', 'approver', 'admin'] });
+  await admin.rotateToken(rotated.token_id);
+  const over = await admin.createToken({ subject: 'late', roles: ['agent', 'admin'], expires_at: Date.now() + 200 });
+  while (Date.now() < (over.expires_at ?? 0)) await new Promise((settle) => setTimeout(settle, 20));
   const unknown = `hf_${'0'.repeat(32)}_${'A'.repeat(43)}`;
   for (const { id, method, path } of ROUTES) {
     const none = await ask(world, method, pathOf(path), undefined, ACCESS[id]?.body);
     assert.deepEqual([none.status, none.code], [401, 'TOKEN_REQUIRED'], id);
     const answers = new Set<string>();
-    for (const bad of [unknown, revoked.token ?? '', 'x', `${unknown}A`]) {
+    for (const bad of [unknown, revoked.token ?? '', rotated.token ?? '', over.token ?? '', 'x', `${unknown}A`]) {
       const { status, code, text } = await ask(world, method, pathOf(path), bad, ACCESS[id]?.body);
       assert.deepEqual([status, code], [401, 'TOKEN_INVALID'], id);
       answers.add(text);
@@ -69,12 +75,35 @@ check('roles and tenant in a body or a query are refused, and change nothing', a
   assert.equal((await ask(world, 'GET', '/api/v1/runs?tenant=other', agent)).code, 'REQUEST_INVALID');
 });
 
+/** What a call that was approved and done has ids of. */
+async function doneRun(world: World, agent: HoldfastClient) {
+  const approver = await world.client(['approver']);
+  const { run_id: runId } = await agent.startRun({ task: 'go' });
+  const { pending } = await untilRun(agent, runId, 'waiting_confirmation');
+  const { digest, action_group_id: batchId } = await approver.showApproval(pending[0] ?? '');
+  await approver.decide(pending[0] ?? '', { decision: 'approve', digest });
+  const { calls } = await untilRun(agent, runId, 'completed');
+  const [effect] = (await agent.runEffects(runId)).effects;
+  return { batch_id: batchId, status_ref: calls[0]?.status_ref ?? '', effect_id: effect?.effect_id ?? '' };
+}
+
+/** What the store was asked for a request, without what it is asked now and then by itself. */
+function stepsOf({ events }: StoreCounts): string[] {
+  return events.flatMap((event) =>
+    event.kind === 'statement' && !BY_ITSELF.test(event.name) ? [`${event.name}: ${event.text}`] : [],
+  );
+}
+
+const BY_ITSELF = /^(?:store\.(?:heartbeat|instance)|instances?\.|approvals\.(?:due|sweep)|runs\.stop-asked)/;
+
 check('an object of another tenant is, to the letter, one that is not there', async (t) => {
-  const world = await openWorld(t);
+  const counts = countingObserver();
+  const world = await openWorld(t, { holdfast: { observer: counts.observe } });
   const agent = await world.client(['agent']);
   const admin = await world.client(['admin']);
   const { run_id: run, session_id: session } = await agent.startRun({ task: 'go' });
   const waiting = await untilRun(agent, run, 'waiting_confirmation');
+  const done = await doneRun(world, agent);
   const other = await world.token(['agent', 'approver', 'admin'], { tenant: 'other' });
   const { token_id: token } = await admin.createToken({ subject: 's', roles: ['agent'] });
   const real = {
@@ -83,12 +112,17 @@ check('an object of another tenant is, to the letter, one that is not there', as
     root_frame_id: session,
     request_id: waiting.pending[0],
     token_id: token,
-    status_ref: 'op_x',
+    ...done,
   };
   for (const { id, method, path } of ROUTES.filter((route) => route.path.includes('{'))) {
     const named = path.replace(/\{(\w+)\}/g, (_, name: keyof typeof real) => real[name] ?? '');
+    counts.reset();
     const theirs = await ask(world, method, named, other, ACCESS[id]?.body);
+    const steps = stepsOf(counts);
+    counts.reset();
     const absent = await ask(world, method, pathOf(path), other, ACCESS[id]?.body);
+    // The same steps, so the same time: nothing more is looked up for what is there and another's.
+    assert.deepEqual(steps, stepsOf(counts), id);
     assert.equal(theirs.status, 404, id);
     assert.equal(theirs.text, absent.text, id);
   }

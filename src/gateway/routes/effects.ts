@@ -3,7 +3,9 @@ import { asJsonValue, fail, JSON_PROFILES, type JsonObject } from '../../core/in
 import {
   type EffectEntry,
   type EffectsSummary,
+  type EffectVerification,
   listEffects,
+  showEffect,
   verificationDocument,
   verifyRun,
 } from '../../effects/index.ts';
@@ -36,6 +38,26 @@ export const effectRoutes = [
     },
   }),
   route({
+    id: 'showEffect',
+    method: 'GET',
+    path: '/api/v1/runs/{run_id}/effects/{effect_id}',
+    summary: 'One effect of a run, judged as it was at completion and as it is now',
+    roles: ANYONE,
+    params: z.strictObject({ run_id: id, effect_id: id }),
+    query: none,
+    body: null,
+    reply: shape.verifiedEffect,
+    status: 200,
+    creates: false,
+    handle: async ({ gateway: { runtime }, principal, params: { run_id: runId, effect_id: effectId } }) => {
+      await runtime.runs.get(principal, runId);
+      const found = await runtime.store.read('gateway.effect', (tx) =>
+        showEffect(tx, refOf(principal), { runId, effectId }),
+      );
+      return verified(found);
+    },
+  }),
+  route({
     id: 'verifyRunEffects',
     method: 'GET',
     path: '/api/v1/runs/{run_id}/effects',
@@ -56,12 +78,15 @@ export const effectRoutes = [
       return {
         run_id: runId,
         summary: summaryDocument(found.summary),
-        effects: found.effects.map((one) => asJsonValue(verificationDocument(one), JSON_PROFILES.packages)),
+        effects: found.effects.map(verified),
         next: found.next === undefined ? null : String(found.next),
       };
     },
   }),
 ];
+
+const verified = (of: EffectVerification): JsonObject =>
+  asJsonValue(verificationDocument(of), JSON_PROFILES.packages) as JsonObject;
 
 function notAMark(): Error {
   return fail('REQUEST_INVALID', 'after must be the next of the page before.', { details: { where: 'query.after' } });

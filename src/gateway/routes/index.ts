@@ -1,5 +1,7 @@
 import type { Route } from '../route.ts';
 import { approvalRoutes } from './approvals.ts';
+import { auditRoutes } from './audits.ts';
+import { batchRoutes } from './batches.ts';
 import { effectRoutes } from './effects.ts';
 import { eventRoutes } from './events.ts';
 import { frameRoutes } from './frames.ts';
@@ -14,10 +16,12 @@ export const ROUTES: readonly Route[] = [
   ...projectAndSessionRoutes,
   ...runRoutes,
   ...approvalRoutes,
+  ...batchRoutes,
   ...operationRoutes,
   ...packageRoutes,
   ...frameRoutes,
   ...effectRoutes,
+  ...auditRoutes,
   ...eventRoutes,
   ...tokenRoutes,
 ];

@@ -91,7 +91,7 @@ export const runRoutes = [
     id: 'resumeRun',
     method: 'POST',
     path: '/api/v1/runs/{run_id}/resume',
-    summary: 'Carry on a run that waits, was interrupted, or failed; what is unknown is asked about first',
+    summary: 'Carry on a run that was interrupted or failed, or is decided; what is unknown is asked about first',
     roles: WORKERS,
     params: ofRun,
     query: none,
@@ -103,6 +103,7 @@ export const runRoutes = [
       const { runs, packages } = gateway.runtime;
       const { place } = await runs.get(principal, params.run_id);
       await packages.requireTrusted(principal, place.rootFrameId);
+      await requireDecided(gateway, principal, params.run_id);
       const { runId, ended } = await runs.resume(principal, params.run_id);
       ended.catch((error: unknown) => tellFailure(gateway.log, runId, error));
       return { run_id: runId, status: 'started' };
@@ -128,6 +129,13 @@ async function placeOf({ runtime }: GatewayContext, principal: Principal, body: 
       throw fail('REQUEST_INVALID', 'The session is not of that project.', { details: { where: 'body.project_id' } });
     return { projectId, rootFrameId, ...(branchId === undefined ? {} : { branchId }) };
   });
+}
+
+/** RUN_WAITING while something of a run, or of one below it, waits for a person: only a decision carries it on. */
+async function requireDecided({ runtime }: GatewayContext, principal: Principal, runId: string): Promise<void> {
+  for (const { runId: one, place } of await runtime.runs.tree(principal, runId))
+    if (await runtime.approvals.isRunWaiting(principal, { runId: one, rootFrameId: place.rootFrameId }))
+      throw fail('RUN_WAITING', 'The run waits for a person to decide its calls.');
 }
 
 /** A run of a list: the row, without its calls. */

@@ -71,6 +71,14 @@ export const effectEntry = z.strictObject({
 });
 export const effectPage = z.strictObject({ effects: z.array(effectEntry), next });
 
+export const verifiedEffect = z.strictObject({
+  effect_id: id,
+  tool: text,
+  at_completion: assessment,
+  now: assessment,
+  unresolved_impact: z.boolean(),
+});
+
 /** The effects of one run, judged as they were at completion and as they are now. */
 export const runEffects = z.strictObject({
   run_id: id,
@@ -81,14 +89,6 @@ export const runEffects = z.strictObject({
     unresolved: z.int(),
     by_verdict: z.record(z.string(), z.int()),
   }),
-  effects: z.array(
-    z.strictObject({
-      effect_id: id,
-      tool: text,
-      at_completion: assessment,
-      now: assessment,
-      unresolved_impact: z.boolean(),
-    }),
-  ),
+  effects: z.array(verifiedEffect),
   next,
 });

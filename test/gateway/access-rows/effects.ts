@@ -4,4 +4,5 @@ import type { Access } from './access.ts';
 export const effectsAccess: Access = {
   listEffects: { roles: ROLES },
   verifyRunEffects: { roles: ROLES },
+  showEffect: { roles: ROLES },
 };

@@ -1,5 +1,7 @@
 import type { Access } from './access.ts';
 import { approvalsAccess } from './approvals.ts';
+import { auditsAccess } from './audits.ts';
+import { batchesAccess } from './batches.ts';
 import { effectsAccess } from './effects.ts';
 import { eventsAccess } from './events.ts';
 import { framesAccess } from './frames.ts';
@@ -18,6 +20,8 @@ export const ACCESS: Access = {
   ...packagesAccess,
   ...framesAccess,
   ...effectsAccess,
+  ...batchesAccess,
+  ...auditsAccess,
   ...eventsAccess,
   ...tokensAccess,
 };
