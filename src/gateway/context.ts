@@ -13,6 +13,7 @@ export interface GatewayContext {
   readonly metrics: Metrics;
   readonly feed: FeedWatcher;
   readonly places: FeedPlaces;
+  readonly heartbeatMs: number;
   /** Aborted when the gateway stops: nothing new is taken, and event streams end. */
   readonly stopping: AbortSignal;
 }

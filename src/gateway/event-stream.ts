@@ -15,7 +15,6 @@ export interface StreamAsked {
   readonly sessionId: string | null;
 }
 
-const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 2000;
 
 /**
@@ -81,24 +80,25 @@ async function* framesOf(
   from: number,
   signal: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {
-  const { feed, runtime } = asked.gateway;
+  const { feed, runtime, heartbeatMs } = asked.gateway;
   const { clock } = runtime.calls;
   let after = from;
   let checkedAt = clock.nowMs();
   yield `retry: ${RETRY_MS}\n\n`;
   while (!signal.aborted) {
+    const due = clock.nowMs() - checkedAt >= heartbeatMs;
+    // Looked at before anything more is told: a reader may have been slow for longer than its token was good.
+    if (due && !(await isStillGood(asked))) return;
     const { entries, upTo } = await feed.page(tail, after);
     const shown = await shownTo(asked, entries);
     after = upTo;
     if (shown.length > 0) yield shown.map(frameOf).join('');
-    const due = clock.nowMs() - checkedAt >= HEARTBEAT_MS;
     if (entries.length > 0 && !due) continue;
     if (due) {
-      if (!(await isStillGood(asked))) return;
       checkedAt = clock.nowMs();
       yield `id: ${after}\n: heartbeat\n\n`;
     }
-    await feed.wait(tail, after, Math.max(1, checkedAt + HEARTBEAT_MS - clock.nowMs()), signal);
+    await feed.wait(tail, after, Math.max(1, checkedAt + heartbeatMs - clock.nowMs()), signal);
   }
 }
 

@@ -21,6 +21,11 @@ export interface GatewayOptions {
   readonly log?: Log;
   /** How often one token may ask. Default 100 a second, 200 at once. */
   readonly rate?: RateRule;
+  /** How often an event stream shows that it lives and its token is looked at again. Milliseconds, default 15,000. */
+  readonly heartbeatMs?: number;
+  /** How long a request's head, and all of it, may take to come. Milliseconds, default 10,000 and 30,000. */
+  readonly headMs?: number;
+  readonly requestMs?: number;
   /** What the description says of the program. */
   readonly version?: string;
 }
@@ -35,9 +40,10 @@ export interface Gateway {
 const RATE: RateRule = { perSecond: 100, burst: 200 };
 const GRACE_MS = 10_000;
 /** A head that takes longer, or a whole request, is cut off: slow senders hold nothing for long. */
-const HEADERS_MS = 10_000;
+const HEAD_MS = 10_000;
 const REQUEST_MS = 30_000;
-const CHECK_MS = 1000;
+const CHECKS = 10;
+const HEARTBEAT_MS = 15_000;
 const MOST_HEADER_BYTES = 16 * 1024;
 
 /**
@@ -46,6 +52,7 @@ const MOST_HEADER_BYTES = 16 * 1024;
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { holdfast, host = '127.0.0.1', port = 0, log = noLog, rate = RATE, version = '0' } = options;
+  const { headMs = HEAD_MS, requestMs = REQUEST_MS, heartbeatMs = HEARTBEAT_MS } = options;
   const { runtime } = holdfast;
   const stop = new AbortController();
   const gateway: GatewayContext = {
@@ -55,6 +62,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     metrics: new Metrics(),
     feed: new FeedWatcher(runtime.store, log),
     places: new FeedPlaces(runtime),
+    heartbeatMs,
     stopping: stop.signal,
   };
   const application = gatewayApplication(gateway, version);
@@ -63,9 +71,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     fetch: (request, bindings) => application(request, bindings as HttpBindings),
     overrideGlobalObjects: false,
     serverOptions: {
-      headersTimeout: HEADERS_MS,
-      requestTimeout: REQUEST_MS,
-      connectionsCheckingInterval: CHECK_MS,
+      headersTimeout: headMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: Math.max(1, Math.floor(headMs / CHECKS)),
       maxHeaderSize: MOST_HEADER_BYTES,
     },
   }) as Server;
