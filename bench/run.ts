@@ -6,6 +6,7 @@ import type { BenchFigures, BenchRow, BenchSuite } from './suite.ts';
 import { archiveSuite } from './suites/archive.ts';
 import { callSuite } from './suites/call.ts';
 import { dispatchSuite } from './suites/dispatch.ts';
+import { gatewaySuite } from './suites/gateway.ts';
 import { guardSuite } from './suites/guard.ts';
 import { peersSuite } from './suites/peers.ts';
 import { rawSuite } from './suites/raw.ts';
@@ -20,6 +21,7 @@ const SUITES: readonly BenchSuite[] = [
   dispatchSuite,
   archiveSuite,
   guardSuite,
+  gatewaySuite,
   workspaceSuite,
   callSuite,
   runsSuite,

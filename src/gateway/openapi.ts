@@ -16,6 +16,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
     const methods = (paths[route.path] ??= {});
     methods[route.method.toLowerCase()] = operationOf(route);
   }
+  for (const open of OPEN) paths[open.path] = { get: openOperation(open) };
   return {
     openapi: '3.1.1',
     info: { title: 'Holdfast gateway', version, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
@@ -28,6 +29,74 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
     },
   };
 }
+
+interface OpenRoute {
+  readonly id: string;
+  readonly path: string;
+  readonly summary: string;
+  readonly media: string;
+  readonly schema: JsonObject;
+  /** Whether it needs a token all the same. */
+  readonly token: boolean;
+}
+
+const JSON_MEDIA = 'application/json';
+const state = (word: string): JsonObject => ({
+  type: 'object',
+  properties: { status: { type: 'string', const: word } },
+  required: ['status'],
+  additionalProperties: false,
+});
+
+/** What is asked by those who look after the process. */
+const OPEN: readonly OpenRoute[] = [
+  {
+    id: 'showHealth',
+    path: '/healthz',
+    summary: 'Whether the process lives',
+    media: JSON_MEDIA,
+    schema: state('alive'),
+    token: false,
+  },
+  {
+    id: 'showReadiness',
+    path: '/readyz',
+    summary: 'Whether it takes requests and its store answers',
+    media: JSON_MEDIA,
+    schema: state('ready'),
+    token: false,
+  },
+  {
+    id: 'showMetrics',
+    path: '/metrics',
+    summary: 'What it counts, as Prometheus reads it; for an admin of the tenant that runs the gateway',
+    media: 'text/plain',
+    schema: { type: 'string' },
+    token: true,
+  },
+  {
+    id: 'showDescription',
+    path: '/openapi.json',
+    summary: 'This description',
+    media: JSON_MEDIA,
+    schema: { type: 'object' },
+    token: false,
+  },
+];
+
+function openOperation({ id, summary, media, schema, token }: OpenRoute): JsonObject {
+  return {
+    operationId: id,
+    summary,
+    ...(token ? { 'x-roles': ['admin'] } : { security: [] }),
+    responses: { 200: { description: 'Done.', content: { [media]: { schema } } }, default: REFUSED },
+  };
+}
+
+const REFUSED: JsonObject = {
+  description: 'Refused: see the code.',
+  content: { [JSON_MEDIA]: { schema: { $ref: '#/components/schemas/Error' } } },
+};
 
 function operationOf(route: Route): JsonObject {
   const media = route.media ?? 'application/json';
@@ -42,10 +111,7 @@ function operationOf(route: Route): JsonObject {
         description: 'Done, or begun.',
         content: { [media]: { schema: schemaOf(route.reply, 'output') } },
       },
-      default: {
-        description: 'Refused: see the code.',
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-      },
+      default: REFUSED,
     },
   };
 }

@@ -1,9 +1,11 @@
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GatewayRefusal, type HoldfastClient } from '../../src/client/index.ts';
-import { systemClock } from '../../src/core/index.ts';
+import type { HoldfastClient } from '../../src/client/index.ts';
 import type { ModelFunction } from '../../src/index.ts';
 import { noteTool } from '../calls/desk.ts';
 import type { Ending } from '../support/index.ts';
+import type { LoadSeen, LoadWork } from './load-clients.ts';
 import { openWorld } from './world.ts';
 
 export interface LoadOptions {
@@ -18,6 +20,8 @@ export interface LoadReport {
   /** Milliseconds of each decision, in order of size. */
   readonly times: readonly number[];
   readonly approved: number;
+  /** What one decision, with what is read around it, costs the gateway's process. Milliseconds of processor time. */
+  readonly cpuMs: number;
 }
 
 /** A model that asks for so many notes at once, each its own, and then is done. */
@@ -36,56 +40,55 @@ function manyNotes(calls: number): ModelFunction {
 }
 
 /**
- * So many clients decide and read at once. Each request is decided by two of them, one to approve and one to reject:
- * exactly one must be heard, and exactly what was approved must be done, once.
+ * So many clients, in a process of their own, decide and read at once. Each request is decided by two of them, one to
+ * approve and one to reject: exactly one must be heard, and exactly what was approved must be done, once.
  */
 export async function load(t: Ending, { clients: many, decisions, callsPerRun }: LoadOptions): Promise<LoadReport> {
   const notes: string[] = [];
   const tool = noteTool({ needsApproval: true, execute: ({ note }) => ({ kept: notes.push(note) }) });
   const world = await openWorld(t, { model: manyNotes(callsPerRun), tools: [tool] });
   const agent = await world.client(['agent']);
-  const clients: HoldfastClient[] = [];
-  for (let i = 0; i < many; i += 1) clients.push(await world.client(['approver'], { subject: `approver-${i}` }));
+  const tokens: string[] = [];
+  for (let i = 0; i < many; i += 1) tokens.push(await world.token(['approver'], { subject: `approver-${i}` }));
   const runs: string[] = [];
   for (let i = 0; i < Math.ceil(decisions / callsPerRun); i += 1)
     runs.push((await agent.startRun({ task: `task-${i}` })).run_id);
   const waiting: string[] = [];
   for (const runId of runs) waiting.push(...(await untilIn(agent, runId, ['waiting_confirmation'])).pending);
-  const faults: string[] = [];
-  const times: number[] = [];
-  const approved: string[] = [];
-  const tasks = waiting.slice(0, decisions).flatMap((id) => [[id, 'approve'] as const, [id, 'reject'] as const]);
-  const heard = new Map<string, number>();
-  const decideNext = async (client: HoldfastClient): Promise<void> => {
-    for (let task = tasks.shift(); task; task = tasks.shift()) {
-      const [id, decision] = task;
-      try {
-        const { digest, canonical_arguments: text } = await client.showApproval(id);
-        const began = systemClock.nowMs();
-        const said = await client.decide(id, { decision, digest }).finally(() => {
-          times.push(systemClock.nowMs() - began);
-        });
-        heard.set(id, (heard.get(id) ?? 0) + 1);
-        if (said.request.status === 'allowed' || said.request.status === 'used')
-          approved.push((JSON.parse(text) as { note: string }).note);
-        if (tasks.length % 7 === 0) await client.listApprovals({ limit: 20 });
-      } catch (error) {
-        const isSecond = error instanceof GatewayRefusal && error.code === 'APPROVAL_ALREADY_DECIDED';
-        if (!isSecond) faults.push(`${decision} ${id}: ${String(error)}`);
-      }
-    }
-  };
-  await Promise.all(clients.map(decideNext));
-  for (const id of waiting.slice(0, decisions))
-    if (heard.get(id) !== 1) faults.push(`${id} was decided ${heard.get(id) ?? 0} times`);
+  const asked = waiting.slice(0, decisions);
+  const tasks = asked.flatMap((id) => [[id, 'approve'] as const, [id, 'reject'] as const]);
+  const before = process.cpuUsage();
+  const seen = await clientsDo(t, { url: world.url, tokens, tasks });
+  const { user, system } = process.cpuUsage(before);
+  const faults = [...seen.faults];
+  const heard = Map.groupBy(seen.heard, (id) => id);
+  for (const id of asked) {
+    const times = heard.get(id)?.length ?? 0;
+    if (times !== 1) faults.push(`${id} was decided ${times} times`);
+  }
   for (const runId of runs) {
     const run = await untilIn(agent, runId, ['completed', 'failed', 'stopped']);
     if (run.status !== 'completed') faults.push(`a run is ${run.status}: ${run.reason}`);
   }
-  const done = notes.toSorted().join('\n');
-  if (done !== approved.toSorted().join('\n'))
-    faults.push(`${notes.length} notes were taken for ${approved.length} approvals`);
-  return { faults, times: times.toSorted((a, b) => a - b), approved: approved.length };
+  if (notes.toSorted().join('\n') !== seen.approved.toSorted().join('\n'))
+    faults.push(`${notes.length} notes were taken for ${seen.approved.length} approvals`);
+  const times = seen.times.toSorted((a, b) => a - b);
+  return { faults, times, approved: seen.approved.length, cpuMs: (user + system) / 1000 / tasks.length };
+}
+
+/** The value below which a share of sorted times lies. */
+export const percentile = (times: readonly number[], share: number): number =>
+  times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
+
+function clientsDo(t: Ending, work: LoadWork): Promise<LoadSeen> {
+  const child = fork(join(import.meta.dirname, 'load-clients.ts'), { execArgv: [] });
+  t.after(() => void child.kill('SIGKILL'));
+  return new Promise((settle, refuse) => {
+    child.once('message', (seen) => settle(seen as LoadSeen));
+    child.once('error', refuse);
+    child.once('exit', (code) => refuse(new Error(`the clients ended with ${code}`)));
+    child.send(work);
+  });
 }
 
 async function untilIn(client: HoldfastClient, runId: string, statuses: readonly string[]) {

@@ -34,7 +34,7 @@ export const auditRoutes = [
       });
       const shown = audits.slice(0, limit);
       const last = shown.at(-1)?.['event_ordinal'];
-      return { audits: shown, next: audits.length > limit ? String(last) : null };
+      return { audits: shown, next: audits.length > limit && typeof last === 'number' ? String(last) : null };
     },
   }),
 ];
