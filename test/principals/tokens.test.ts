@@ -5,6 +5,7 @@ import { openHoldfastStore } from '../../src/app/index.ts';
 import { createIds, LIMITS } from '../../src/core/index.ts';
 import {
   createToken,
+  currentRoles,
   findReply,
   hasToken,
   keepReply,
@@ -185,4 +186,21 @@ check('the command makes, lists, rotates and revokes tokens, and shows each text
   assert.equal(other.exit, 2);
   const revoked = await run('revoke', made.document['token_id'] ?? '', '--tenant', 'acme');
   assert.ok(Number(revoked.document['revoked_at']) > 0);
+});
+
+check('what a subject may do now is what its good tokens give it together, in its own tenant', async (t) => {
+  const { make, store, clock, context } = await world(t);
+  const rolesOf = (subjectId: string, tenantId = 'local') =>
+    store.read('test.roles', (tx) => currentRoles(tx, clock, { tenantId, subjectId }));
+  assert.equal(await rolesOf('robin'), null);
+  const agent = await make({ subjectId: 'robin', roles: ['agent'] });
+  await make({ subjectId: 'robin', roles: ['admin'], expiresAt: clock.nowMs() + 5 });
+  await make({ subjectId: 'robin', tenantId: 'acme', roles: ['approver'] });
+  assert.deepEqual(await rolesOf('robin'), ['agent', 'admin']);
+  clock.advance(6);
+  assert.deepEqual(await rolesOf('robin'), ['agent']);
+  const of = { tenantId: 'local', tokenId: agent.token.tokenId };
+  await store.write('test.revoke', (tx) => revokeToken(tx, context, of));
+  assert.deepEqual(await rolesOf('robin'), []);
+  assert.deepEqual(await rolesOf('robin', 'acme'), ['approver']);
 });
