@@ -37,7 +37,8 @@ export async function admit(gateway: GatewayContext, request: Request, exchange:
     throw fail('REQUEST_INVALID', 'A header is given twice.', { details: { where: `header ${repeated}` } });
   const token = await authenticate(gateway, request.headers.get('authorization'), exchange.address);
   exchange.token = token;
-  gateway.rates.take(token.tokenId);
+  // A principal with many tokens may ask no more often than one with one.
+  gateway.rates.take(JSON.stringify([token.tenantId, token.subjectId]));
   return token;
 }
 

@@ -19,7 +19,7 @@ export interface GatewayOptions {
   readonly port?: number;
   /** JSON lines: one a request, and what went wrong. Default: none. */
   readonly log?: Log;
-  /** How often one token may ask. Default 100 a second, 200 at once. */
+  /** How often one principal may ask, with all of its tokens. Default 100 a second, 200 at once. */
   readonly rate?: RateRule;
   /** How often an event stream shows that it lives and its token is looked at again. Milliseconds, default 15,000. */
   readonly heartbeatMs?: number;
