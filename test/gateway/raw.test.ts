@@ -179,6 +179,7 @@ check('slow heads and slow bodies are cut off in time, and others are served mea
   const world = await openWorld(t, { headMs: 300, requestMs: 600, log });
   const token = await world.token(['agent']);
   const slow = [
+    { first: '', rest: '' },
     { first: 'POST /api/v1/projects HTTP/1.1\r\nHost: x\r\n', rest: 'X-A: b\r\n' },
     { first: `${head(token, [length])}{"na`, rest: '' },
     { first: head(token, ['Transfer-Encoding: chunked']), rest: '1\r\n{\r\n' },
