@@ -68,7 +68,7 @@ async function within<T>(api: Api, start: SpanStart, body: (span: TelemetrySpan)
 
 function begin(api: Api, start: SpanStart): { readonly span: Span; readonly context: Context } {
   const active = api.context.active();
-  const parent = start.carrier ? api.propagation.extract(active, start.carrier) : active;
+  const parent = start.carrier ? api.propagation.extract(active, start.carrier()) : active;
   const kind = { internal: api.SpanKind.INTERNAL, server: api.SpanKind.SERVER, client: api.SpanKind.CLIENT }[
     start.kind
   ];

@@ -15,8 +15,8 @@ export interface SpanStart {
   readonly attributes: TelemetryAttributes;
   /** When it began, where that was before now. Epoch milliseconds. */
   readonly startedAt?: number;
-  /** Headers of a request that may name the work elsewhere that this belongs to. */
-  readonly carrier?: Readonly<Record<string, string>>;
+  /** Gives the headers of a request that may name the work elsewhere that this belongs to; asked where it is told. */
+  readonly carrier?: () => Readonly<Record<string, string>>;
 }
 
 /** Everything that is measured, with its unit. Names of the OpenTelemetry conventions where there are some. */

@@ -17,7 +17,7 @@ export function spanOfRequest(
     'url.scheme': 'http',
     'holdfast.request.id': exchange.requestId,
   };
-  const carrier = Object.fromEntries([...request.headers].filter(([name]) => !KEPT_BACK.has(name)));
+  const carrier = () => Object.fromEntries([...request.headers].filter(([name]) => !KEPT_BACK.has(name)));
   return telemetry.within({ name: method, kind: 'server', attributes, carrier }, async (span) => {
     const seconds = stopwatch();
     const response = await body();
