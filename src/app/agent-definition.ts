@@ -7,6 +7,7 @@ const DEFAULT_MAX_TURNS = 50;
 const DEFAULT_RETRIES = 3;
 const DEFAULT_PAUSE_MS = 500;
 const DEFAULT_PARALLEL_CHILDREN = 4;
+const DEFAULT_SIDE_BRANCH_TURNS = 5;
 
 /** What the user wrote, checked and complete. Throws INVALID_VALUE, MODEL_INVALID. */
 export function agentOf(options: AgentOptions): Agent {
@@ -39,6 +40,12 @@ export function agentOf(options: AgentOptions): Agent {
       options.maxParallelChildren ?? DEFAULT_PARALLEL_CHILDREN,
       1,
       LIMITS.runParallelCalls,
+    ),
+    sideBranchMaxTurns: whole(
+      'sideBranchMaxTurns',
+      options.sideBranchMaxTurns ?? DEFAULT_SIDE_BRANCH_TURNS,
+      1,
+      LIMITS.runSideBranchTurns,
     ),
     compactAboveTokens,
   };

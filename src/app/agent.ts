@@ -1,6 +1,13 @@
 import type { ShownRequest } from '../approvals/index.ts';
 import { fail, type JsonObject } from '../core/index.ts';
-import { childTool, type ResumeOptions, type RunHandle, type RunListener } from '../runs/index.ts';
+import {
+  childTool,
+  type GoalTree,
+  type OpenSideBranch,
+  type ResumeOptions,
+  type RunHandle,
+  type RunListener,
+} from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { Tool } from '../tools/index.ts';
 import { type RunView, viewOfRun } from './run-view.ts';
@@ -136,6 +143,22 @@ export class Run {
   /** Waits for whatever it needs of people, whoever decides and in whatever process, until it has ended. */
   async wait(listener?: RunListener): Promise<this> {
     await this.#runtime.runs.whenDecided(this.#principal, this.id, listener);
+    return this.refresh();
+  }
+
+  /**
+   * Opens a short detour of it, which has its turns before the main line's when the run is next carried on; answers its
+   * id. What it came to is in `view.sideBranches`. See `Runs.openSideBranch` for what it throws.
+   */
+  async openSideBranch(branch: OpenSideBranch): Promise<string> {
+    const branchId = await this.#runtime.runs.openSideBranch(this.#principal, this.id, branch);
+    await this.refresh();
+    return branchId;
+  }
+
+  /** Puts a goal tree beside it, in place of the one before; see `Runs.setGoals`. */
+  async setGoals(tree: GoalTree): Promise<this> {
+    await this.#runtime.runs.setGoals(this.#principal, this.id, tree);
     return this.refresh();
   }
 

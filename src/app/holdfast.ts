@@ -2,7 +2,7 @@ import type { ApproverRule, PolicySet } from '../approvals/index.ts';
 import { type Clock, type FaultPoints, guardClock, type Ids, systemClock, type Telemetry } from '../core/index.ts';
 import { type AutonomyTerms, supervisionTerms } from '../autonomy/index.ts';
 import type { Model, ModelLike, ModelSettings, ModelUsage } from '../models/index.ts';
-import type { CarryOnOptions, ModelRetries, RunBudgets, RunListener } from '../runs/index.ts';
+import type { CarryOnOptions, ModelRetries, RunBudgets, RunListener, SideBranchKind } from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { StoreObserver } from '../store/index.ts';
 import type { Tool } from '../tools/index.ts';
@@ -29,6 +29,8 @@ export interface HoldfastOptions {
   readonly approvalExpiresMs?: number | null;
   /** Who is told that an approval waits: a signed webhook, a program. Default: nobody. */
   readonly notices?: NoticeOptions;
+  /** Kinds of side branches beside those that there are; `onClosed` hears what one came to, at least once. */
+  readonly sideBranches?: readonly SideBranchKind[];
   /** Tools that runs of this process may meet besides its agents' own, retired revisions among them. */
   readonly tools?: readonly Tool[];
   readonly retiredTools?: readonly Tool[];
@@ -72,6 +74,8 @@ export interface AgentOptions {
   readonly childMode?: 'sequential' | 'parallel';
   /** Side by side at most, 1 to 16. Default 4. */
   readonly maxParallelChildren?: number;
+  /** Turns of a side branch that is opened without a budget, 1 to 1,000. Default 5. */
+  readonly sideBranchMaxTurns?: number;
   /** Before a turn longer than this, in estimated tokens, history is compacted. Default: never. */
   readonly compactAboveTokens?: number;
   /** What the agent is for, as an agent that may ask it is told. */

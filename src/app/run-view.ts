@@ -2,7 +2,7 @@ import type { ShownRequest } from '../approvals/index.ts';
 import type { SupervisionView } from '../autonomy/index.ts';
 import { type CallOutcome, type LedgerCall, outcomeDocument } from '../calls/index.ts';
 import { JSON_PROFILES, type JsonObject, type JsonValue, readCanonicalJson, redact } from '../core/index.ts';
-import { branchGroups, type RunRecord } from '../runs/index.ts';
+import { branchGroups, type GoalTree, type GroupWithCalls, isOfMainLine, type RunRecord } from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -28,6 +28,17 @@ export interface RunSummary {
   readonly unknown: number;
 }
 
+/** A short detour of a run. Its turns are counted from what is stored. */
+export interface SideBranchView {
+  readonly branchId: string;
+  readonly type: string;
+  readonly turnsUsed: number;
+  readonly maxTurns: number;
+  readonly state: 'open' | 'closed';
+  /** What it said last; empty before its first turn. */
+  readonly text: string;
+}
+
 /** A run as every surface shows it: how it stands, what waits, what became of each call. */
 export interface RunView {
   readonly runId: string;
@@ -48,6 +59,10 @@ export interface RunView {
   readonly summary: RunSummary;
   /** How its supervision stands, proved as it is read; null where nobody supervises it. */
   readonly supervision: SupervisionView | null;
+  /** Its short detours, in the order in which they were opened. */
+  readonly sideBranches: readonly SideBranchView[];
+  /** The goal tree beside it; null where none was given. */
+  readonly goals: GoalTree | null;
   /** What a person has to decide, in this run and in every run below it. */
   readonly pending: readonly ShownRequest[];
   /** The run whose call began this one; null for a run of its own. */
@@ -66,7 +81,7 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
   const own = groups.filter(({ group }) => group.turnId === turnId && group.kind !== 'user');
   const calls = own.flatMap((one) => one.calls.map((call) => callView(runtime, call)));
   const supervision = await runtime.autonomy.supervisionOf(principal, run.place);
-  const last = own.at(-1)?.group.assistantContent ?? '';
+  const last = own.findLast(({ group }) => isOfMainLine(group))?.group.assistantContent ?? '';
   return {
     runId,
     sessionId: rootFrameId,
@@ -79,6 +94,8 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
     text: run.state.status === 'completed' && supervision === null ? run.state.text : last,
     calls,
     summary: summaryOf(calls),
+    sideBranches: own.flatMap(sideBranchView),
+    goals: await runtime.runs.goals(principal, runId),
     supervision,
     pending: await pendingOf(runtime, principal, runId),
     parentRunId: run.parent?.runId ?? null,
@@ -87,6 +104,14 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
     createdAt: run.createdAt,
     updatedAt: run.updatedAt,
   };
+}
+
+function sideBranchView({ group, side }: GroupWithCalls): readonly SideBranchView[] {
+  if (!side) return [];
+  const { type, turns, maxTurns, closed } = side;
+  const text = turns.at(-1)?.text ?? '';
+  const state = closed ? 'closed' : 'open';
+  return [{ branchId: group.groupId, type, turnsUsed: turns.length, maxTurns, state, text }];
 }
 
 function outcomeOf(run: RunRecord, calls: readonly CallView[]): RunView['outcome'] {
@@ -152,6 +177,15 @@ export function runDocument(view: RunView): JsonObject {
       unknown: view.summary.unknown,
     },
     supervision: view.supervision && supervisionDocument(view.supervision),
+    side_branches: view.sideBranches.map((one) => ({
+      branch_id: one.branchId,
+      type: one.type,
+      turns_used: one.turnsUsed,
+      max_turns: one.maxTurns,
+      state: one.state,
+      text: one.text,
+    })),
+    goals: view.goals,
     pending: view.pending.map(({ requestId }) => requestId),
     parent_run_id: view.parentRunId,
     turns_used: view.turnsUsed,

@@ -20,7 +20,7 @@ import { type Filesystem, openFilesystem } from '../effects/index.ts';
 import { guardedToolOf, settledGuardTool } from '../mcp/index.ts';
 import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
 import type { SessionPackages } from '../packages/index.ts';
-import { type RunRecord, Runs, runSessionHooks } from '../runs/index.ts';
+import { type RunRecord, Runs, runSessionHooks, SIDE_BRANCH_KINDS, type SideBranchKind } from '../runs/index.ts';
 import type { Principal, SessionContext } from '../sessions/index.ts';
 import { addProject, appendFeed, ensureTenant, findProject, startHeartbeat, type Store } from '../store/index.ts';
 import { acceptArguments, inputOf, ToolRegistry } from '../tools/index.ts';
@@ -150,7 +150,14 @@ async function assemble(
     faults,
   });
   const { instanceId } = heartbeat;
-  const runs = new Runs({ calls, instanceId, filesystem, checkpoint, supervision: supervisor });
+  const runs = new Runs({
+    calls,
+    instanceId,
+    filesystem,
+    sideBranches: kindsOf(options),
+    checkpoint,
+    supervision: supervisor,
+  });
   runs.define(sessionKeeper(revertSession));
   const reconciled = await runs.reconcile();
   const autonomy = new Autonomy({ store, sessions, trees: treesOf(histories) });
@@ -183,6 +190,10 @@ async function ensurePlace(store: Store, clock: Clock, principal: Principal, pro
     const ref = { tenantId, subjectId };
     if (!(await findProject(tx, ref, projectId))) await addProject(tx, clock, ref, { projectId, name: projectId });
   });
+}
+
+function kindsOf({ sideBranches = [] }: HoldfastOptions): ReadonlyMap<string, SideBranchKind> {
+  return new Map([...SIDE_BRANCH_KINDS, ...sideBranches].map((kind) => [kind.type, kind]));
 }
 
 function registryOf({ tools = [], retiredTools = [] }: HoldfastOptions): ToolRegistry {

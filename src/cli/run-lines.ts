@@ -41,6 +41,8 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
   return [
     `run ${view.runId}  ${painted(view, colours)}`,
     ...(view.reason === '' ? [] : [`  why: ${displayText(view.reason)}`]),
+    ...(view.goals === null ? [] : [`  goal: ${cut(displayText(view.goals.mission), 100)}`]),
+    ...view.sideBranches.map(sideBranchLine),
     ...view.calls.flatMap((call) => callLines(call, colours)),
     ...summaryLines(view),
     ...supervisionLines(view, colours),
@@ -52,6 +54,11 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
     ...(view.pending.length > 0 ? [`  then: holdfast runs resume ${view.runId}`] : []),
     ...(view.text === '' ? [] : ['', displayText(view.text)]),
   ];
+}
+
+function sideBranchLine({ type, turnsUsed, maxTurns, state, text }: RunView['sideBranches'][number]): string {
+  const said = text === '' ? '' : `: ${cut(displayText(text), 80)}`;
+  return `  side branch ${displayText(type)}, ${state}, ${turnsUsed} of ${maxTurns} turns${said}`;
 }
 
 /** What was reported and what was seen, apart. */

@@ -4,6 +4,7 @@ import type { Model, ModelSettings, ModelUsage } from '../models/index.ts';
 import type { AllowedTools } from '../tools/index.ts';
 import type { RunBudgets } from './config/model.ts';
 import type { ChildCall, RunRecord } from './model.ts';
+import type { SideBranchKind } from './side-branch/model.ts';
 import type { Supervision } from './supervision.ts';
 
 /** What the functions of this room need of the world; made once, in the composition root. */
@@ -12,6 +13,8 @@ export interface RunsContext {
   /** This process in `instances`: what owns the runs it carries out. */
   readonly instanceId: string;
   readonly filesystem: Filesystem;
+  /** The kinds of side branches that are known, by their names. */
+  readonly sideBranches: ReadonlyMap<string, SideBranchKind>;
   /** Makes a checkpoint of the run's branch and of its session's workspace. */
   readonly checkpoint?: (run: RunRecord) => Promise<void>;
   /** Who supervises runs; nobody where there is none. */
@@ -46,6 +49,8 @@ export interface Agent {
   readonly children: ReadonlyMap<string, string>;
   readonly childMode: 'sequential' | 'parallel';
   readonly maxParallelChildren: number;
+  /** Turns of a side branch that is opened without a budget of its own. */
+  readonly sideBranchMaxTurns: number;
   /** History is compacted before a turn that would be longer than this, in estimated tokens; null: never. */
   readonly compactAboveTokens: number | null;
   /** `before_writes`: a checkpoint is made before each reply's writing calls; no checkpoint, no call. */

@@ -21,6 +21,7 @@ function snapshotOfAgent(agent: Agent): RunConfigSnapshot {
     parallelToolExecution: true,
     childExecutionMode: agent.childMode,
     maxParallelChildren: agent.maxParallelChildren,
+    sideBranchMaxTurns: agent.sideBranchMaxTurns,
     // Settings that are not given have no place in the document.
     extraLlmParams: JSON.parse(JSON.stringify(extra)) as JsonObject,
     budgets: agent.budgets,
@@ -68,6 +69,7 @@ function frozenFields(frozen: FrozenRunConfig, now: Agent): Partial<Agent> {
     budgets: frozen.budgets,
     childMode: frozen.childExecutionMode,
     maxParallelChildren: frozen.maxParallelChildren,
+    sideBranchMaxTurns: frozen.sideBranchMaxTurns,
   };
 }
 

@@ -4,6 +4,7 @@ import type { ModelMessage } from '../models/index.ts';
 import { type ActionGroup, listGroups, type Principal } from '../sessions/index.ts';
 import type { ReadTx } from '../store/index.ts';
 import { type CoverNote, coverOf, isShown, newestCompaction } from './compaction-record.ts';
+import { SIDE_BRANCH_GROUP, sideBranchOf, type ToldSideBranch } from './side-branch/told.ts';
 import { cameFromElsewhere, contentOf, eventsOf, type HistoryItem, isReply, itemsOf } from './told-groups.ts';
 
 export { isReply };
@@ -16,6 +17,8 @@ export interface GroupWithCalls {
   readonly cover?: CoverNote | null;
   /** For a group that came from elsewhere, whose calls are none of ours: what it tells. */
   readonly told?: readonly HistoryItem[];
+  /** For a side branch: what its lines tell. */
+  readonly side?: ToldSideBranch | null;
 }
 
 /** The groups of a branch in their order, each with its calls. */
@@ -38,6 +41,8 @@ export async function branchGroups(
 async function withCalls(tx: ReadTx, principal: Principal, group: ActionGroup): Promise<GroupWithCalls> {
   if (group.kind === 'compaction')
     return { group, calls: [], cover: coverOf(await eventsOf(tx, principal, group.groupId)) };
+  if (group.kind === SIDE_BRANCH_GROUP)
+    return { group, calls: [], side: sideBranchOf(await eventsOf(tx, principal, group.groupId)) };
   if (cameFromElsewhere(group))
     return { group, calls: [], told: itemsOf(group, await eventsOf(tx, principal, group.groupId)) };
   return { group, calls: await ledgerCalls(tx, principal, group.groupId) };

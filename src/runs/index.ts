@@ -14,6 +14,8 @@ export { followUpCall, followUpKey, isFollowUp } from './follow-up.ts';
 export type { FollowUp, Supervised, Supervision, TurnBounds } from './supervision.ts';
 export { runSessionHooks } from './session-hooks.ts';
 export { runsSchema } from './tables.ts';
+export type { OpenSideBranch } from './side-branch/composed.ts';
+export { isOfMainLine } from './side-branch/told.ts';
 export type {
   FrozenRunConfig,
   MemorySettings,

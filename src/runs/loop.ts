@@ -8,6 +8,7 @@ import { isFollowUp } from './follow-up.ts';
 import { carryOutGroup, type GroupEnd } from './group.ts';
 import { type GroupWithCalls, isReply, messagesOf } from './history.ts';
 import { readGroups } from './known-groups.ts';
+import { carryOutSideBranch } from './side-branch/composed.ts';
 import { stand, standFailed } from './stand.ts';
 import type { TurnBounds } from './supervision.ts';
 import { carryOnLastGroup } from './take-up.ts';
@@ -19,6 +20,7 @@ import { commitReply } from './turn.ts';
  * outcome ends it as `failed`; errors of the store are thrown, and leave it to be resumed.
  */
 export async function drive(context: RunsContext, driving: Driving): Promise<void> {
+  if (!(await sideBranchFirst(context, driving))) return;
   let end = await carryOnLastGroup(context, driving);
   for (;;) {
     if (end.end !== 'ended') return stand(context, driving, end);
@@ -26,6 +28,17 @@ export async function drive(context: RunsContext, driving: Driving): Promise<voi
     const next = await nextReply(context, driving, end.unwritten);
     if (next === null) return;
     end = next;
+  }
+}
+
+/** An open side branch has its turns before the main line; false where the run has come to its stand with it. */
+async function sideBranchFirst(context: RunsContext, driving: Driving): Promise<boolean> {
+  const refuse = (reason: string) => refused(context, driving, 'RUN_BUDGET_USED_UP', reason, []);
+  try {
+    return await carryOutSideBranch(context, driving, refuse);
+  } catch (error) {
+    await standAfter(context, driving, error, []);
+    return false;
   }
 }
 
@@ -52,11 +65,21 @@ async function nextReply(
     if (reply.calls.length === 0) return null;
     return await carryOutGroup(context, driving, proposed.groupId, proposed.standings);
   } catch (error) {
-    if (!(error instanceof HoldfastError) || !ENDING.has(error.code)) throw error;
-    if (driving.signal.aborted) await stand(context, driving, { end: 'stopped', unwritten });
-    else await standFailed(context, driving, error.code, error.message, unwritten);
+    await standAfter(context, driving, error, unwritten);
     return null;
   }
+}
+
+/** Writes down how the run stands after a turn that failed; throws on what is no failure of a turn. */
+async function standAfter(
+  context: RunsContext,
+  driving: Driving,
+  error: unknown,
+  unwritten: readonly NewEvent[],
+): Promise<void> {
+  if (!(error instanceof HoldfastError) || !ENDING.has(error.code)) throw error;
+  if (driving.signal.aborted) await stand(context, driving, { end: 'stopped', unwritten });
+  else await standFailed(context, driving, error.code, error.message, unwritten);
 }
 
 /** What ends a run as `failed`: the model, or its time. */

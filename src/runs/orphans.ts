@@ -8,6 +8,7 @@ import { branchGroups } from './history.ts';
 import type { RunRecord } from './model.ts';
 import * as sql from './run-queries.ts';
 import { runOf } from './run-store.ts';
+import { isOfMainLine } from './side-branch/told.ts';
 
 /** What an interrupted run comes to. */
 type Left =
@@ -56,7 +57,7 @@ async function leftOf(context: RunsContext, run: RunRecord): Promise<Left> {
   const { store } = context.calls;
   const { rootFrameId, branchId, turnId } = run.place;
   const groups = await store.read('runs.history', (tx) => branchGroups(tx, run.principal, rootFrameId, branchId));
-  const last = groups.findLast(({ group }) => group.turnId === turnId);
+  const last = groups.findLast(({ group }) => group.turnId === turnId && isOfMainLine(group));
   if (!last || last.group.kind !== 'native_tools') return { status: 'running' };
   const { groupId } = last.group;
   const calls = await store.read('runs.calls', (tx) => ledgerCalls(tx, run.principal, groupId));

@@ -77,6 +77,15 @@ export const LIST_WAITING = `SELECT ${COLUMNS} FROM traces INDEXED BY traces_unf
   AND (parent_trace_id IS NULL OR parent_call GLOB 'follow-up/*') AND root_frame_id IS NOT NULL
   ORDER BY trace_id LIMIT ?`;
 
+/** trace, now. Whether a living process carries the run out. */
+export const IS_CARRIED = `SELECT 1 FROM traces WHERE trace_id = ? AND status = 'running' AND EXISTS (
+  SELECT 1 FROM instances i WHERE i.instance_id = traces.owner_instance_id AND i.ended_at_ms IS NULL
+    AND i.lease_until_ms > ?)`;
+
+/** now, trace, owner. Changes one row where the run is this process's. */
+export const TOUCH_OWNED = `UPDATE traces SET updated_at = max(updated_at, ?)
+  WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
+
 /** now, trace, owner. A run that this process could not carry on belongs to nobody. */
 export const LET_GO = `UPDATE traces SET owner_instance_id = NULL, updated_at = max(updated_at, ?)
   WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;

@@ -5,6 +5,9 @@ import { CarriedRuns, type RunHandle } from './carried-runs.ts';
 import type { Agent, Driving, RunListener, RunsContext } from './context.ts';
 import type { CarryOnOptions } from './following.ts';
 import { agentFor, isFollowUp } from './follow-up.ts';
+import { findRunGoals, putRunGoals } from './goals.ts';
+import { type OpenSideBranch, openSideBranch } from './side-branch/composed.ts';
+import type { GoalTree } from './trace/model.ts';
 import { freezeAgent, thawAgent } from './frozen.ts';
 import type { ChildCall, RunRecord } from './model.ts';
 import { releaseOrphans } from './orphans.ts';
@@ -131,6 +134,25 @@ export class Runs {
    */
   carryOnDecided(options: CarryOnOptions = {}): Promise<void> {
     return this.#waiting.follow(options);
+  }
+
+  /**
+   * Writes down a side branch of a run that nobody carries out; whoever resumes the run gives it its turns before the
+   * main line's next. Answers its id. Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, RUN_BRANCH_UNKNOWN, INVALID_VALUE.
+   */
+  openSideBranch(principal: Principal, runId: string, branch: OpenSideBranch): Promise<string> {
+    return openSideBranch(this.#context, principal, runId, branch);
+  }
+
+  /** The goal tree beside a run; null where none was given. RUN_NOT_FOUND. */
+  goals(principal: Principal, runId: string): Promise<GoalTree | null> {
+    return this.#context.calls.store.read('runs.goals', (tx) => findRunGoals(tx, principal, runId));
+  }
+
+  /** Puts a goal tree beside a run, in place of the one before. RUN_NOT_FOUND, RUN_ENDED, TRACE_RECORD_INVALID. */
+  setGoals(principal: Principal, runId: string, tree: GoalTree): Promise<void> {
+    const { store, clock } = this.#context.calls;
+    return store.write('runs.goals', (tx) => putRunGoals(tx, clock, principal, runId, tree));
   }
 
   /**

@@ -11,12 +11,13 @@ import type { Driving, RunsContext } from './context.ts';
 import { carryOutGroup, type GroupEnd, placeOf, writeResults } from './group.ts';
 import type { GroupWithCalls } from './history.ts';
 import { readGroups } from './known-groups.ts';
+import { isOfMainLine } from './side-branch/told.ts';
 import { termsOf } from './turn.ts';
 
 /** Takes up the newest reply of the run where it was left: nothing that has an outcome is touched. */
 export async function carryOnLastGroup(context: RunsContext, driving: Driving): Promise<GroupEnd> {
   const groups = await readGroups(context, driving, []);
-  const own = groups.filter(({ group }) => group.turnId === driving.run.place.turnId && group.kind !== 'compaction');
+  const own = groups.filter(({ group }) => group.turnId === driving.run.place.turnId && isOfMainLine(group));
   const last = own.at(-1);
   if (!last || last.group.kind !== 'native_tools') return { end: 'ended', unwritten: [] };
   const standings: CallStanding[] = [];

@@ -80,6 +80,15 @@ const supervision = z.strictObject({
   advice: z.array(advice),
 });
 
+const sideBranch = z.strictObject({
+  branch_id: id,
+  type: text,
+  turns_used: z.int(),
+  max_turns: z.int(),
+  state: z.enum(['open', 'closed']),
+  text,
+});
+
 /** One run whole: how it stands, what waits, what became of each call. */
 export const run = z.strictObject({
   ...runBase,
@@ -87,6 +96,8 @@ export const run = z.strictObject({
   calls: z.array(call),
   summary: z.strictObject({ reported_done: z.int(), verified: z.int(), unknown: z.int() }),
   supervision: supervision.nullable(),
+  side_branches: z.array(sideBranch),
+  goals: json,
   pending: z.array(id),
   parent_run_id: id.nullable(),
 });

@@ -1,0 +1,83 @@
+import { isJsonObject, type JsonObject, type JsonValue, LIMITS } from '../../core/index.ts';
+import type { ModelMessage, ProposedCall } from '../../models/index.ts';
+import type { ActionEvent, ActionGroup } from '../../sessions/index.ts';
+
+/** The kind of the group that a side branch of a composed run is, on its session's ledger. */
+export const SIDE_BRANCH_GROUP = 'side_branch';
+
+/** One turn of the model in a side branch. */
+export interface SideTurn {
+  readonly text: string;
+  /** Proposed all the same: a side branch has no tools, and none of them is carried out. */
+  readonly calls: readonly ProposedCall[];
+}
+
+/** A side branch as its group's lines tell it. Its turns are counted here and nowhere else. */
+export interface ToldSideBranch {
+  readonly type: string;
+  readonly instruction: string;
+  readonly maxTurns: number;
+  readonly turns: readonly SideTurn[];
+  readonly closed: boolean;
+}
+
+export const openedDocument = (opened: Pick<ToldSideBranch, 'type' | 'instruction' | 'maxTurns'>): JsonObject => ({
+  type: opened.type,
+  instruction: opened.instruction,
+  max_turns: opened.maxTurns,
+});
+
+export const turnDocument = ({ text, calls }: SideTurn): JsonObject => ({
+  text,
+  calls: calls.map(({ callId, toolName, argumentsText }) => ({ id: callId, name: toolName, arguments: argumentsText })),
+});
+
+/** What the lines of a side branch's group say; null where they cannot be read. */
+export function sideBranchOf(events: readonly Pick<ActionEvent, 'type' | 'result'>[]): ToldSideBranch | null {
+  const said = events.find(({ type }) => type === 'side_branch_opened')?.result ?? null;
+  if (!isJsonObject(said)) return null;
+  const { type, instruction, max_turns: maxTurns } = said;
+  if (typeof type !== 'string' || typeof instruction !== 'string' || typeof maxTurns !== 'number') return null;
+  const turns = events.filter((event) => event.type === 'side_branch_turn').map(({ result }) => turnOf(result));
+  return { type, instruction, maxTurns, turns, closed: events.some((event) => event.type === 'side_branch_closed') };
+}
+
+function turnOf(result: JsonValue): SideTurn {
+  if (!isJsonObject(result)) return { text: '', calls: [] };
+  const calls = Array.isArray(result['calls']) ? result['calls'].filter(isJsonObject) : [];
+  const text = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '');
+  return {
+    text: text(result['text']),
+    calls: calls.slice(0, LIMITS.modelCallsInReply).map((call) => ({
+      callId: text(call['id']),
+      toolName: text(call['name']),
+      argumentsText: text(call['arguments']),
+    })),
+  };
+}
+
+/** Whether the branch has come to its end: its turns are used up, or it proposed nothing more. */
+export function hasEnded({ turns, maxTurns }: ToldSideBranch): boolean {
+  const last = turns.at(-1);
+  return turns.length >= maxTurns || (last !== undefined && last.calls.length === 0);
+}
+
+/** What the model is shown of a side branch after the main line: its instruction and its own turns. */
+export function messagesOfSideBranch({ instruction, turns }: ToldSideBranch): readonly ModelMessage[] {
+  return [{ role: 'user', text: instruction }, ...turns.flatMap(messagesOfTurn)];
+}
+
+function messagesOfTurn({ text, calls }: SideTurn): readonly ModelMessage[] {
+  const refused = ({ callId, toolName }: ProposedCall): ModelMessage => ({
+    role: 'tool',
+    callId,
+    toolName,
+    text: 'NOT STARTED (TOOL_NOT_ALLOWED): A side branch has no tools. Nothing was run.',
+    isError: true,
+  });
+  return [{ role: 'assistant', text, calls }, ...calls.map(refused)];
+}
+
+/** Whether a group belongs to the main line of a conversation: what people and the model said there. */
+export const isOfMainLine = ({ kind }: Pick<ActionGroup, 'kind'>): boolean =>
+  kind !== 'compaction' && kind !== SIDE_BRANCH_GROUP;
