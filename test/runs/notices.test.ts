@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
@@ -110,6 +111,119 @@ check('a hook that cannot be one is refused at opening', async (t) => {
     { webhook: { url: 'http://127.0.0.1/', secret: 'short' } },
     { command: [] },
     { command: ['true'], attempts: 0 },
+    { command: ['true'], timeoutMs: 30_001 },
+    { command: ['true'], pauseMs: -1 },
   ])
     await assert.rejects(openDesk(t, { notices }), { code: 'INVALID_VALUE' });
 });
+
+/** A receiver that takes requests and never answers, or answers for ever. */
+async function hanging(t: TestContext, answer: 'nothing' | 'a flood') {
+  let asked = 0;
+  let closed = 0;
+  const server = createServer((request, response) => {
+    asked += 1;
+    request.socket.once('close', () => void (closed += 1));
+    if (answer === 'nothing') return;
+    response.writeHead(200);
+    const pour = (): void => {
+      while (!response.destroyed && response.write('x'.repeat(65_536)));
+    };
+    response.on('drain', pour);
+    pour();
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    asked: () => asked,
+    closed: () => closed,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+  };
+}
+
+check('a webhook that hangs is broken off in time and tried again; it keeps no program waiting', async (t) => {
+  const { asked, closed, url } = await hanging(t, 'nothing');
+  const file = join(await temporaryFolder(t), 'told');
+  const command = [process.execPath, '-e', `require('fs').appendFileSync(process.argv[1], 'x')`, file];
+  const notices = { webhook: { url, secret }, command, timeoutMs: 1500, attempts: 2, pauseMs: 1 };
+  const { holdfast } = await openDesk(t, { notices });
+  await holdfast.agent(asking()).run('go');
+  await until(() => readIfThere(file) === 'x');
+  await until(() => asked() === 2);
+  await until(() => closed() === 2);
+  await sleep(300);
+  assert.equal(asked(), 2, 'it was given up');
+});
+
+check('a webhook that answers for ever has told: nothing but the head of its answer is read', async (t) => {
+  const { asked, closed, url } = await hanging(t, 'a flood');
+  const { holdfast } = await openDesk(t, { notices: { webhook: { url, secret }, pauseMs: 1 } });
+  await holdfast.agent(asking()).run('go');
+  await until(() => asked() === 1);
+  await until(() => closed() === 1);
+  await sleep(300);
+  assert.equal(asked(), 1);
+});
+
+check('a runtime that closes waits for no hook, and whoever opens next tells what was broken off', async (t) => {
+  const { asked, url } = await hanging(t, 'nothing');
+  const { holdfast, dataDir } = await openDesk(t, {
+    notices: { webhook: { url, secret }, timeoutMs: 30_000, pauseMs: 1 },
+  });
+  const run = await holdfast.agent(asking()).run('go');
+  await until(() => asked() === 1);
+  await holdfast.close();
+  assert.equal(asked(), 1);
+  const { got, url: next } = await receiver(t, 200);
+  await openDesk(t, { dataDir, notices: { webhook: { url: next, secret } } });
+  await until(() => got.length === 1);
+  assert.match(got[0]?.body ?? '', new RegExp(run.pending[0]?.requestId ?? 'none'));
+});
+
+const readIfThere = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+};
+
+check(
+  'a program that hangs and heeds no signal is killed and tried again; one that leaves another behind has told',
+  async (t) => {
+    const folder = await temporaryFolder(t);
+    const tries = join(folder, 'tries');
+    const stubborn = `process.on('SIGTERM', () => {}); require('fs').appendFileSync(process.argv[1], process.pid + ' ');
+    setInterval(() => {}, 1000)`;
+    const node = (script: string, file: string) => [process.execPath, '-e', script, file];
+    const { holdfast } = await openDesk(t, {
+      notices: { command: node(stubborn, tries), timeoutMs: 1000, attempts: 2, pauseMs: 1 },
+    });
+    await holdfast.agent(asking()).run('go');
+    const pids = () => readIfThere(tries).split(' ').filter(Boolean).map(Number);
+    await until(() => pids().length === 2);
+    const alive = (pid: number): boolean => {
+      try {
+        return process.kill(pid, 0);
+      } catch {
+        return false;
+      }
+    };
+    await until(() => pids().every((pid) => !alive(pid)));
+    await sleep(300);
+    assert.equal(pids().length, 2, 'it was given up');
+    const left = join(folder, 'left');
+    const leaving = `require('fs').appendFileSync(process.argv[1], 'x');
+    require('child_process').spawn('sleep', ['3'], { stdio: 'inherit', detached: true }).unref()`;
+    const { holdfast: other, dataDir } = await openDesk(t, { notices: { command: node(leaving, left), pauseMs: 1 } });
+    await other.agent(asking()).run('go');
+    await until(() => readIfThere(left) === 'x');
+    const db = new DatabaseSync(join(dataDir, 'holdfast.db'), { readOnly: true });
+    const state = () => String(db.prepare('SELECT state FROM notices').get()?.['state']);
+    await until(() => state() === 'told');
+    db.close();
+  },
+);

@@ -136,24 +136,27 @@ check('a budget ends a run in its side branch too, with the branch open, and mor
   assert.equal(again.status, 'waiting_confirmation');
 });
 
-check('killed between two turns of a branch: the stored turns count, and no turn is had twice', async (t) => {
-  const { holdfast, dataDir } = await openDesk(t);
-  const agent = waiting(reflective([{ call: 'take_note' }, { call: 'take_note' }, 'Fine.']));
-  const run = await holdfast.agent(agent).run('go');
-  await run.openSideBranch({ ...opening, maxTurns: 3 });
-  await holdfast.close();
-  const program = join(import.meta.dirname, 'side-branch-program.ts');
-  const { signal } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', program, dataDir, run.id]);
-  assert.equal(signal, 'SIGKILL');
-  const clock = { nowMs: () => Date.now() + 60_000 };
-  const { holdfast: next } = await openDesk(t, { dataDir, clock });
-  const seen: (readonly ModelMessage[])[] = [];
-  const later = next.agent(waiting(reflective(['Fine.', 'more', 'more'], seen)));
-  const resumed = await later.resume(run.id);
-  assert.equal(resumed.view.sideBranches[0]?.turnsUsed, 3);
-  assert.equal(seen.length, 1, 'two turns were stored before');
-  assert.equal(resumed.view.sideBranches[0]?.text, 'Fine.');
-});
+check(
+  'side branch half-counted: killed between two turns, the stored ones count, and no turn is had twice',
+  async (t) => {
+    const { holdfast, dataDir } = await openDesk(t);
+    const agent = waiting(reflective([{ call: 'take_note' }, { call: 'take_note' }, 'Fine.']));
+    const run = await holdfast.agent(agent).run('go');
+    await run.openSideBranch({ ...opening, maxTurns: 3 });
+    await holdfast.close();
+    const program = join(import.meta.dirname, 'side-branch-program.ts');
+    const { signal } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', program, dataDir, run.id]);
+    assert.equal(signal, 'SIGKILL');
+    const clock = { nowMs: () => Date.now() + 60_000 };
+    const { holdfast: next } = await openDesk(t, { dataDir, clock });
+    const seen: (readonly ModelMessage[])[] = [];
+    const later = next.agent(waiting(reflective(['Fine.', 'more', 'more'], seen)));
+    const resumed = await later.resume(run.id);
+    assert.equal(resumed.view.sideBranches[0]?.turnsUsed, 3);
+    assert.equal(seen.length, 1, 'two turns were stored before');
+    assert.equal(resumed.view.sideBranches[0]?.text, 'Fine.');
+  },
+);
 
 check('a goal tree stands beside a run, is shown with it, and goes with its session', async (t) => {
   const { holdfast } = await openDesk(t);

@@ -12,6 +12,8 @@ export interface NoticeOptions {
   readonly command?: readonly string[];
   /** Tried so often before it is given up, 1 to 20. Default 8: over about four minutes. */
   readonly attempts?: number;
+  /** How long a webhook may take to answer, and a program to end: 1 to 30,000. Milliseconds, default 10,000. */
+  readonly timeoutMs?: number;
   /** The pause after the first failure; each later one is twice as long. Milliseconds, default 2,000. */
   readonly pauseMs?: number;
 }
@@ -28,6 +30,8 @@ interface NoticeContext {
 const ATTEMPTS = 8;
 const MOST_ATTEMPTS = 20;
 const PAUSE_MS = 2000;
+const TIMEOUT_MS = 10_000;
+const LONGEST_TIMEOUT_MS = 30_000;
 const LONGEST_PAUSE_MS = 3_600_000;
 const LOOK_MS = 100;
 /** Longer than a hook may take: by then whoever claimed a notice has told it, or is dead. */
@@ -40,10 +44,14 @@ const AT_ONCE = 8;
  */
 export function startNotices(context: NoticeContext, options: NoticeOptions): () => Promise<void> {
   const hooks = hooksOf(options, context.clock);
-  const { attempts = ATTEMPTS, pauseMs = PAUSE_MS } = options;
+  const { attempts = ATTEMPTS, pauseMs = PAUSE_MS, timeoutMs = TIMEOUT_MS } = options;
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > MOST_ATTEMPTS)
     throw fail('INVALID_VALUE', `notices.attempts must be a whole number from 1 to ${MOST_ATTEMPTS}.`);
-  const teller = new Teller(context, hooks, { attempts, pauseMs });
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS)
+    throw fail('INVALID_VALUE', `notices.timeoutMs must be a whole number from 1 to ${LONGEST_TIMEOUT_MS}.`);
+  if (!Number.isInteger(pauseMs) || pauseMs < 0 || pauseMs > LONGEST_PAUSE_MS)
+    throw fail('INVALID_VALUE', `notices.pauseMs must be a whole number from 0 to ${LONGEST_PAUSE_MS}.`);
+  const teller = new Teller(context, hooks, { attempts, pauseMs, timeoutMs });
   return () => teller.stop();
 }
 
@@ -54,31 +62,39 @@ function hooksOf(options: NoticeOptions, clock: Clock): ReadonlyMap<HookName, Ho
   return hooks;
 }
 
+interface Patience {
+  readonly attempts: number;
+  readonly pauseMs: number;
+  readonly timeoutMs: number;
+}
+
 class Teller {
   readonly #context: NoticeContext;
   readonly #hooks: ReadonlyMap<HookName, Hook>;
-  readonly #patience: { readonly attempts: number; readonly pauseMs: number };
+  readonly #patience: Patience;
+  /** Being told now: a hook that is slow keeps nothing else waiting while there is room. */
+  readonly #telling = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
   /** The feed is read from here; -1 before what waited already was found. */
   #seen = -1;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
   #under: Promise<void>;
 
-  constructor(
-    context: NoticeContext,
-    hooks: ReadonlyMap<HookName, Hook>,
-    patience: { readonly attempts: number; readonly pauseMs: number },
-  ) {
+  constructor(context: NoticeContext, hooks: ReadonlyMap<HookName, Hook>, patience: Patience) {
     this.#context = context;
     this.#hooks = hooks;
     this.#patience = patience;
     this.#under = this.#round();
   }
 
+  /** What is being told is broken off, and told again by whoever tells next. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
+    this.#stopping.abort();
     await this.#under;
+    await Promise.allSettled(this.#telling);
   }
 
   async #round(): Promise<void> {
@@ -128,13 +144,16 @@ class Teller {
 
   async #tellDue(): Promise<void> {
     const { store, clock } = this.#context;
-    const rows = await store.read('notices.due', (tx) => tx.all(sql.LIST_DUE, [clock.nowMs(), AT_ONCE]));
+    const room = AT_ONCE - this.#telling.size;
+    if (room <= 0 || this.#stopped) return;
+    const rows = await store.read('notices.due', (tx) => tx.all(sql.LIST_DUE, [clock.nowMs(), room]));
     await Promise.all(
-      rows.map((row) => this.#tell(String(row['request_id']), row['hook'] as HookName, Number(row['attempts']))),
+      rows.map((row) => this.#begin(String(row['request_id']), row['hook'] as HookName, Number(row['attempts']))),
     );
   }
 
-  async #tell(requestId: string, name: HookName, before: number): Promise<void> {
+  /** Claims a notice; whoever claimed it tells it, beside whatever else is being told. */
+  async #begin(requestId: string, name: HookName, before: number): Promise<void> {
     const hook = this.#hooks.get(name);
     if (!hook) return;
     const { store, clock } = this.#context;
@@ -143,6 +162,18 @@ class Teller {
       tx.run(sql.CLAIM, [now + CLAIM_MS, requestId, name, now]),
     );
     if (changes !== 1) return;
+    // What fails in the store is told again when the claim has run out.
+    const telling = this.#tell(requestId, { name, hook }, before).catch(() => undefined);
+    this.#telling.add(telling);
+    void telling.then(() => this.#telling.delete(telling));
+  }
+
+  async #tell(
+    requestId: string,
+    { name, hook }: { readonly name: HookName; readonly hook: Hook },
+    before: number,
+  ): Promise<void> {
+    const { store, clock } = this.#context;
     const told = await this.#told(requestId, hook);
     const tried = before + 1;
     const state = told ? 'told' : tried >= this.#patience.attempts ? 'given_up' : 'due';
@@ -154,7 +185,9 @@ class Teller {
   async #told(requestId: string, hook: Hook): Promise<boolean> {
     try {
       const shown = await this.#context.approvals.show(this.#context.principal, requestId);
-      return shown.status !== 'pending' || (await hook(noticeOf(shown)));
+      if (shown.status !== 'pending') return true;
+      const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(this.#patience.timeoutMs)]);
+      return await hook(noticeOf(shown), signal);
     } catch (error) {
       if (error instanceof HoldfastError && error.code === 'APPROVAL_NOT_FOUND') return true;
       throw error;

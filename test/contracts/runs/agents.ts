@@ -2,16 +2,20 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { z } from 'zod';
 import type { ApprovalBatch } from '../../../src/approvals/index.ts';
+import { systemClock } from '../../../src/core/index.ts';
 import type { FunctionReply, ModelFunction } from '../../../src/models/index.ts';
 import {
   AgentRunner,
   type AgentRunnerOptions,
   fileRunHome,
+  newMessage,
   type RunConfig,
   runConfig,
   type RunHome,
+  type TraceMessage,
+  type TraceStore,
 } from '../../../src/runs/index.ts';
-import { tool, ToolRegistry } from '../../../src/tools/index.ts';
+import { type Tool, tool, ToolRegistry } from '../../../src/tools/index.ts';
 import { assert, temporaryFolder } from '../../support/index.ts';
 import { QUIET } from './config-fixtures.ts';
 
@@ -143,3 +147,49 @@ export const BOTH: readonly SideEffect[] = [
   ['dangerous', 1, 'fixed'],
   ['safe', 'after-approval'],
 ];
+
+export const REVIEW = 'orphaned-review-approval';
+
+/** The tool of the orphaned call; `told` hears of each time that it is carried out. */
+export const reviewTool = (told: (childTraceId: string) => unknown): Tool =>
+  tool({
+    name: 'review_task_result',
+    description: 'review',
+    inputSchema: z.object({ child_trace_id: z.string() }),
+    effect: 'once',
+    execute: ({ child_trace_id }) => told(child_trace_id),
+  });
+
+/** A trace whose last message asks for a review that has neither a result nor a batch. */
+export async function orphaned(t: Parameters<typeof desk>[0]) {
+  const executed: string[] = [];
+  const tools = new ToolRegistry();
+  tools.register(reviewTool((childTraceId) => executed.push(childTraceId)));
+  const at = await desk(t);
+  await at.home.traces.createTrace({ traceId: REVIEW, mode: 'agent', uid: 'user-1', context: {} });
+  const call = { name: 'review_task_result', arguments: JSON.stringify({ child_trace_id: 'child-1' }) };
+  const content = { text: '', tool_calls: [{ id: 'orphaned-review-call', type: 'function', function: call }] };
+  const reply = newMessage({ traceId: REVIEW, role: 'assistant', sequence: 1, content }, systemClock);
+  await at.home.traces.addMessage(reply);
+  await at.home.traces.updateTrace(REVIEW, { headSequence: 1, lastSequence: 1 });
+  const config = runConfig({ autoExecuteTools: false, tools: ['review_task_result'] });
+  const runner = at.again({ tools });
+  return { ...at, runner, executed, heal: () => runner.healOrphanedCalls(REVIEW, config) };
+}
+
+/** A home whose store cannot keep the results of tools. */
+export const withoutResults = (own: RunHome): RunHome => ({ ...own, traces: decorated(own.traces) });
+
+function decorated(traces: TraceStore): TraceStore {
+  const addMessage = async (message: TraceMessage): Promise<void> => {
+    if (message.role === 'tool') throw Object.assign(new Error('injected'), { code: 'EIO', syscall: 'write' });
+    return traces.addMessage(message);
+  };
+  return new Proxy(traces, {
+    get(target, key) {
+      if (key === 'addMessage') return addMessage;
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

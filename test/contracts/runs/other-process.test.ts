@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/core/index.ts';
 import { runConfig } from '../../../src/runs/index.ts';
@@ -9,6 +9,8 @@ import {
   batchOf,
   BOTH,
   desk,
+  orphaned,
+  REVIEW,
   type SideEffect,
   statusOf,
   type Waiting,
@@ -24,6 +26,7 @@ interface Answer {
   readonly status?: string;
   readonly code?: string;
   readonly http?: number;
+  readonly message?: string;
   readonly waiting?: readonly string[];
   readonly started?: readonly string[];
   readonly unknown?: readonly string[];
@@ -31,11 +34,16 @@ interface Answer {
 }
 
 /** Lets another process do something with the run, and waits for its end. */
-async function other(t: Test, at: Waiting, action: string): Promise<Answer> {
-  const child = startChild(t, CHILD, [at.folder, at.traceId, at.batch.batchId, action]);
+const other = (t: Test, at: Waiting, action: string): Promise<Answer> =>
+  order(t, at.folder, [at.traceId, at.batch.batchId, action]);
+
+async function order(t: Test, folder: string, args: readonly string[]): Promise<Answer> {
+  const child = startChild(t, CHILD, [folder, ...args]);
   const { lines } = await finished(child);
   return JSON.parse(lines[0] ?? '{}') as Answer;
 }
+
+const heal = (t: Test, at: Pick<Waiting, 'folder'>): Promise<Answer> => order(t, at.folder, [REVIEW, '', 'heal']);
 
 /** What the tools of other processes did, in order. */
 function effectsElsewhere({ folder }: { readonly folder: string }): readonly SideEffect[] {
@@ -72,6 +80,80 @@ contract('RUN-50 RUN-51 RUN-53', 'a forbidden edit from another process changes 
   assert.equal(at.batch.status, 'pending');
   assert.deepEqual(effectsElsewhere(at), []);
 });
+
+contract(
+  'RUN-45 RUN-52',
+  'every call that another process carried out is executed; one that it may not edit is pending',
+  async (t) => {
+    const edited = await waitingDesk(t);
+    await other(t, edited, 'edit');
+    assert.ok((await batchOf(edited, edited.traceId)).calls.every((call) => call.executionStatus === 'executed'));
+    const tampered = await waitingDesk(t);
+    await other(t, tampered, 'tamper');
+    assert.equal((await batchOf(tampered, tampered.traceId)).calls[0]?.decision, 'pending');
+  },
+);
+
+contract(
+  'RUN-58',
+  'another process finds a batch whose arguments were edited behind it, and runs nothing',
+  async (t) => {
+    const at = await waitingDesk(t);
+    const path = join(at.folder, at.traceId, 'tool_approvals.json');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"value":1', '"value":2'));
+    assert.match((await other(t, at, 'approve')).code ?? '', /CORRUPT/);
+    assert.deepEqual(effectsElsewhere(at), []);
+  },
+);
+
+contract('RUN-62', 'the error that another process writes down says that the outcome is unknown', async (t) => {
+  const at = await waitingDesk(t);
+  const executing = withCall(at.batch, 'executing', { decision: 'approved', executionStatus: 'executing' });
+  await at.home.batches.replace(at.traceId, executing);
+  await at.home.traces.updateTrace(at.traceId, { status: 'running' });
+  await other(t, at, 'reconcile');
+  assert.match((await at.home.traces.getTrace(at.traceId))?.errorMessage ?? '', /unknown/);
+});
+
+contract('RUN-71 RUN-72 RUN-73 RUN-74', 'another process puts an orphaned call back to a person', async (t) => {
+  const at = await orphaned(t);
+  const healed = await heal(t, at);
+  assert.match(healed.message ?? '', /restored to persistent approval/);
+  assert.equal((await batchOf(at, REVIEW)).status, 'pending');
+  assert.equal(await statusOf(at, REVIEW), 'waiting_confirmation');
+  assert.deepEqual(effectsElsewhere(at), []);
+});
+
+contract(
+  'RUN-75 RUN-76 RUN-77',
+  'another process finds an orphaned call that may have started, and never runs it',
+  async (t) => {
+    const at = await orphaned(t);
+    await heal(t, at);
+    const change = { decision: 'approved', executionStatus: 'executing' } as const;
+    await at.home.batches.replace(
+      REVIEW,
+      withCall(await batchOf(at, REVIEW), 'executing', change, 'orphaned-review-call'),
+    );
+    await at.home.traces.updateTrace(REVIEW, { status: 'running' });
+    assert.match((await heal(t, at)).message ?? '', /outcome is unknown/);
+    assert.equal((await batchOf(at, REVIEW)).status, 'execution_unknown');
+    assert.deepEqual(effectsElsewhere(at), []);
+  },
+);
+
+contract(
+  'RUN-78 RUN-79 RUN-80 RUN-81',
+  'another process cannot store a result: unknown at once, told here',
+  async (t) => {
+    const at = await waitingDesk(t);
+    assert.equal((await other(t, at, 'approve-without-results')).status, 'started');
+    assert.equal((await batchOf(at, at.traceId)).status, 'execution_unknown');
+    assert.equal(await statusOf(at, at.traceId), 'failed');
+    assert.deepEqual(effectsElsewhere(at), [['dangerous', 1, 'fixed']]);
+    assert.deepEqual((await at.again().reconcile()).unknown, []);
+  },
+);
 
 contract('RUN-54 RUN-55 RUN-56 RUN-57', 'another process may not run what waits, and may stop it', async (t) => {
   const at = await waitingDesk(t);

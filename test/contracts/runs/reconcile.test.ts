@@ -3,10 +3,21 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { pendingCalls } from '../../../src/approvals/index.ts';
 import { systemClock } from '../../../src/core/index.ts';
-import { newMessage, runConfig, type RunHome, type TraceMessage, type TraceStore } from '../../../src/runs/index.ts';
+import { newMessage, runConfig } from '../../../src/runs/index.ts';
 import { tool, ToolRegistry } from '../../../src/tools/index.ts';
 import { assert, check, contract } from '../../support/index.ts';
-import { APPROVE, batchOf, BOTH, type Desk, desk, statusOf, waitingDesk, withCall } from './agents.ts';
+import {
+  APPROVE,
+  batchOf,
+  BOTH,
+  type Desk,
+  orphaned,
+  REVIEW,
+  statusOf,
+  waitingDesk,
+  withCall,
+  withoutResults,
+} from './agents.ts';
 
 const errorOf = async ({ home }: Desk, traceId: string): Promise<string> =>
   (await home.traces.getTrace(traceId))?.errorMessage ?? '';
@@ -60,33 +71,6 @@ contract('RUN-67 RUN-68 RUN-69 RUN-70', 'a decided batch of which nothing starte
   assert.deepEqual(at.effects, BOTH);
 });
 
-const REVIEW = 'orphaned-review-approval';
-
-/** A trace whose last message asks for a review that has neither a result nor a batch. */
-async function orphaned(t: Parameters<typeof desk>[0]) {
-  const executed: string[] = [];
-  const tools = new ToolRegistry();
-  tools.register(
-    tool({
-      name: 'review_task_result',
-      description: 'review',
-      inputSchema: z.object({ child_trace_id: z.string() }),
-      effect: 'once',
-      execute: ({ child_trace_id }) => executed.push(child_trace_id),
-    }),
-  );
-  const at = await desk(t);
-  await at.home.traces.createTrace({ traceId: REVIEW, mode: 'agent', uid: 'user-1', context: {} });
-  const call = { name: 'review_task_result', arguments: JSON.stringify({ child_trace_id: 'child-1' }) };
-  const content = { text: '', tool_calls: [{ id: 'orphaned-review-call', type: 'function', function: call }] };
-  const reply = newMessage({ traceId: REVIEW, role: 'assistant', sequence: 1, content }, systemClock);
-  await at.home.traces.addMessage(reply);
-  await at.home.traces.updateTrace(REVIEW, { headSequence: 1, lastSequence: 1 });
-  const config = runConfig({ autoExecuteTools: false, tools: ['review_task_result'] });
-  const runner = at.again({ tools });
-  return { ...at, runner, executed, heal: () => runner.healOrphanedCalls(REVIEW, config) };
-}
-
 contract('RUN-71 RUN-72 RUN-73 RUN-74', 'a call without a result and a batch waits for a person again', async (t) => {
   const at = await orphaned(t);
   await assert.rejects(at.heal(), { code: 'RUN_WAITING', message: /restored to persistent approval/ });
@@ -119,23 +103,6 @@ check('a call that was restored to approval can be approved, and runs once', asy
   await at.runner.running.get(REVIEW);
   assert.deepEqual(at.executed, ['child-1']);
 });
-
-/** A home whose store cannot keep the results of tools. */
-const withoutResults = (own: RunHome): RunHome => ({ ...own, traces: decorated(own.traces) });
-
-function decorated(traces: TraceStore): TraceStore {
-  const addMessage = async (message: TraceMessage): Promise<void> => {
-    if (message.role === 'tool') throw Object.assign(new Error('injected'), { code: 'EIO', syscall: 'write' });
-    return traces.addMessage(message);
-  };
-  return new Proxy(traces, {
-    get(target, key) {
-      if (key === 'addMessage') return addMessage;
-      const value: unknown = Reflect.get(target, key, target);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });
-}
 
 contract(
   'RUN-78 RUN-79 RUN-80 RUN-81',
