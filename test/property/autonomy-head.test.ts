@@ -28,7 +28,7 @@ function rewriteReview(db: DatabaseSync, text: string, of: 'summary' | 'claim'):
   const claim = of === 'claim' ? text : String(finding['claim']);
   const list = (column: string) => parsed(finding, `${column}_json`) as unknown as string[];
   const assessment = of === 'summary' ? { public_summary: text } : parsed(review, 'assessment_json');
-  const summary = String(assessment['public_summary']);
+  const summary = of === 'summary' ? text : String(review['public_summary']);
   const completion = {
     status: String(review['status']),
     verdict: String(review['verdict']),
