@@ -19,6 +19,9 @@ check(
     const next = await guardWorld(t, { dataDir: first.folder });
     assert.deepEqual((await keyed(next, 'write', { a: 1 }, 'key-1', 4))['result'], told['result']);
     assert.equal(next.effects().length, 2);
+    await next.end();
+    const audit = await elsewhere(first.dataDir, ({ runtime }) => runtime.operations.audit());
+    assert.deepEqual([audit.passed, audit.semantic_errors], [true, []]);
   },
 );
 

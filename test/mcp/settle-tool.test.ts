@@ -1,5 +1,6 @@
 import { assert, check } from '../support/index.ts';
-import { guardWorld, OPEN_POLICY, outcomeOf, resultOf, textOf } from './guard-world.ts';
+import { settleByStatus } from '../../src/calls/index.ts';
+import { elsewhere, guardWorld, OPEN_POLICY, outcomeOf, resultOf, textOf } from './guard-world.ts';
 import { type Behaviour, httpWorld, json, messageOf, result } from './http-world.ts';
 
 const status = {
@@ -92,6 +93,18 @@ check('asking settles nothing by itself: a tool that cannot be asked about stays
   assert.equal(outcomeOf(told)?.outcome, 'unknown');
   assert.equal(outcomeOf(await world.call('hangs', { a: 1 }, 3))?.code, 'UNRESOLVED_TWIN');
   assert.equal(world.effects().length, 1);
+});
+
+check('a process without the guard cannot ask the server, says so, and settles nothing', async (t) => {
+  const world = await guardWorld(t, { policy: POLICY });
+  const ref = outcomeOf(await world.call('loses', { a: 2 }))?.status_ref ?? '';
+  await world.end();
+  const told = await elsewhere(
+    world.dataDir,
+    ({ runtime }) => settleByStatus(runtime.calls, runtime.principal, ref),
+    3_600_000,
+  );
+  assert.deepEqual([told.state, told.state === 'unknown' && /holdfast_settle/.test(told.reason)], ['unknown', true]);
 });
 
 check('a reference that is none, or another server’s, is no answer', async (t) => {
