@@ -1,4 +1,5 @@
 import type { Holdfast } from '../../src/app/index.ts';
+import { putRule } from '../../src/approvals/index.ts';
 import { settleByPerson } from '../../src/calls/index.ts';
 import { Principal } from '../../src/operations/index.ts';
 import { countingObserver } from '../../src/store/index.ts';
@@ -267,5 +268,22 @@ check('the guard’s own questions have ids that no server can guess', async (t)
   world.send({ id: 'holdfast-1', result: { action: 'accept', content: { approve: true } } });
   assert.equal((await world.next())['method'], 'world/echo');
   assert.equal(outcomeOf(await world.next())?.code, 'APPROVAL_PENDING');
+  assert.deepEqual(world.effects(), []);
+});
+
+check('a rule that a person made holds what the policy allows, and refuses it', async (t) => {
+  const world = await guardWorld(t);
+  const rule = (decision: 'ask' | 'deny', tool: string) =>
+    elsewhere(world.dataDir, ({ runtime }) =>
+      runtime.store.write('test.rule', (tx) =>
+        putRule(tx, runtime.calls.sessions, runtime.principal, { scope: 'global', tool, pattern: '**', decision }),
+      ),
+    );
+  for (const tool of ['write', 'read']) {
+    await rule('ask', `world__${tool}`);
+    assert.equal(outcomeOf(await world.call(tool, { n: 1 }))?.code, 'APPROVAL_PENDING', tool);
+    await rule('deny', `world__${tool}`);
+    assert.equal(outcomeOf(await world.call(tool, { n: 2 }))?.code, 'POLICY_DENIED', tool);
+  }
   assert.deepEqual(world.effects(), []);
 });

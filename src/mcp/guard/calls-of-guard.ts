@@ -24,7 +24,6 @@ import {
   displayText,
   fail,
   HoldfastError,
-  isJsonObject,
   JSON_PROFILES,
   type JsonObject,
   readCanonicalJson,
@@ -34,11 +33,12 @@ import { Principal as OperationPrincipal } from '../../operations/index.ts';
 import { appendEvent } from '../../sessions/index.ts';
 import type { Tx } from '../../store/index.ts';
 import type { ToolCallContext } from '../../tools/index.ts';
-import { APPROVAL_QUESTION, editedLine, inputRequiredLine } from '../wire/write-line.ts';
+import { editedLine } from '../wire/write-line.ts';
 import { guardPolicies, GuardNames } from './guard-policy.ts';
 import { guardTool } from './guard-tool.ts';
 import type { Deliveries, GuardedCall } from './guarded-call.ts';
-import { awaitDecision, decideHeld, elicitedDecision, type HeldCall, HeldCalls } from './held-calls.ts';
+import { awaitDecision, type HeldCall, HeldCalls } from './held-calls.ts';
+import { answersGuard, HostApproval } from './host-approval.ts';
 import { LaterWrites } from './later-writes.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { judgeCall } from './policy-decision.ts';
@@ -60,9 +60,6 @@ export interface CallsOfGuardOptions {
 /** A tool that nobody can be asked about, or that this policy no longer describes as it was. */
 const CANNOT_BE_ASKED: ReadonlySet<string> = new Set(['TOOL_NOT_ASKABLE', 'TOOL_UNKNOWN']);
 
-/** How the guard's own states begin, so that none is passed on to the server. */
-const OWN_STATE = 'holdfast-approval-';
-
 /** Between judging and beginning a rule was made that holds the call. */
 class HeldAfterAll extends Error {}
 
@@ -82,6 +79,7 @@ export class CallsOfGuard {
   readonly #byCallId = new Map<string, GuardedCall>();
   readonly #later: LaterWrites;
   readonly #turns = new Turns();
+  readonly #host: HostApproval;
 
   constructor(options: CallsOfGuardOptions) {
     const { sealed, calls } = options;
@@ -90,6 +88,8 @@ export class CallsOfGuard {
       options.tell(`what a read came to could not be written down: ${String(error)}`),
     );
     this.#names = new GuardNames(sealed.policy.server);
+    const { approvals, place } = options;
+    this.#host = new HostApproval({ approvals, place, held: this.#held, ids: calls.sessions.ids });
     this.#calls = {
       ...calls,
       policies: guardPolicies(sealed, this.#names),
@@ -202,7 +202,11 @@ export class CallsOfGuard {
   /** Carries out a call that nothing holds; null for one that has to be proposed first. */
   async #unasked(call: GuardedCall, proposal: ProposedCall, prepared: PreparedCall): Promise<CallOutcome | null> {
     const { place } = this.#options;
-    const rules = await this.#calls.store.read('guard.rules', (tx) => rulesFor(tx, place.principal, place));
+    // A write is judged again where it begins, with the rules that people made; a read has no such place.
+    const rules =
+      prepared.tool.effect === 'read'
+        ? await this.#calls.store.read('guard.rules', (tx) => rulesFor(tx, place.principal, place))
+        : [];
     const verdict = judge(this.#calls, place, prepared, rules, {});
     if (verdict.decision !== 'allow' || verdict.shadow) return null;
     const authority: CallAuthority = { by: 'policy', approver: verdict.approver };
@@ -256,52 +260,25 @@ export class CallsOfGuard {
 
   /** Waits for the decision on a held call, asking the host's user where it can be asked. */
   async #goOn(call: GuardedCall, held: HeldCall): Promise<CallOutcome | null> {
-    const heard = await this.#hear(call, held);
-    const asksByAnswer = !heard && call.message.era === 'stateless' && call.message.elicits;
+    const { place, tell, waitMs } = this.#options;
     const asking = new AbortController();
     const signal = AbortSignal.any([asking.signal, call.cancel.signal]);
-    void this.#ask(call, held, signal).catch((error: unknown) => this.#options.tell(`asking failed: ${String(error)}`));
     let ended = false;
     try {
-      const until = { waitMs: asksByAnswer ? 0 : this.#options.waitMs, signal: call.cancel.signal };
-      const standing = await awaitDecision(this.#calls, this.#options.place, held, until);
+      const heard = await this.#host.hear(call, held);
+      const asksByAnswer = !heard && call.message.era === 'stateless' && call.message.elicits;
+      void this.#host.ask(call, held, signal).catch((error: unknown) => tell(`asking failed: ${String(error)}`));
+      const until = { waitMs: asksByAnswer ? 0 : waitMs, signal: call.cancel.signal };
+      const standing = await awaitDecision(this.#calls, place, held, until);
       asking.abort();
       if (standing === null || standing.state === 'waiting')
-        return asksByAnswer ? this.#askByAnswer(call, held) : stillHeld(held);
+        return asksByAnswer ? this.#host.askByAnswer(call, held) : stillHeld(held);
       ended = true;
       return await this.#stand(call, held.groupId, standing);
     } finally {
       asking.abort();
       this.#held.leave(held.key, ended);
     }
-  }
-
-  async #ask(call: GuardedCall, held: HeldCall, signal: AbortSignal): Promise<void> {
-    const { approvals, place } = this.#options;
-    if (call.message.era === 'stateless') return;
-    const decision = elicitedDecision(await call.channel.ask(questionAbout(call, held), signal));
-    if (decision !== null && !signal.aborted) await decideHeld(approvals, place, held, decision);
-  }
-
-  /** Since 2026-07-28 a host is asked by the answer to its call, and answers by calling again. */
-  #askByAnswer(call: GuardedCall, held: HeldCall): null {
-    const state = `${OWN_STATE}${this.#calls.sessions.ids.next()}`;
-    this.#held.ask(held.key, state);
-    if (!call.told) call.channel.give(inputRequiredLine(call.message, questionAbout(call, held), state));
-    call.told = true;
-    return null;
-  }
-
-  /**
-   * Writes down what a host says that was asked so; whether it said anything. Only the answer to the last question
-   * about just this call counts, and only once.
-   */
-  async #hear({ message }: GuardedCall, held: HeldCall): Promise<boolean> {
-    if (!this.#held.answered(held.key, message)) return false;
-    const said = message.continues?.responses[APPROVAL_QUESTION];
-    const decision = elicitedDecision(isJsonObject(said) ? said : null);
-    if (decision !== null) await decideHeld(this.#options.approvals, this.#options.place, held, decision);
-    return true;
   }
 
   async #stand(call: GuardedCall, groupId: string, standing: CallStanding): Promise<CallOutcome | null> {
@@ -322,10 +299,10 @@ export class CallsOfGuard {
 
   /** What an approver changed is what is passed on; what answers the guard is not. */
   #takeEdits(call: GuardedCall, prepared: PreparedCall): void {
-    const answersGuard = call.message.continues?.requestState?.startsWith(OWN_STATE) === true;
-    if (!answersGuard && prepared.argumentsText === canonicalJson(call.message.arguments)) return;
+    const own = answersGuard(call.message);
+    if (!own && prepared.argumentsText === canonicalJson(call.message.arguments)) return;
     const edited = readCanonicalJson(prepared.argumentsText, JSON_PROFILES.operations) as JsonObject;
-    call.line = editedLine(call.message, edited, answersGuard);
+    call.line = editedLine(call.message, edited, own);
   }
 
   async #execute(
@@ -364,11 +341,6 @@ export class CallsOfGuard {
     };
     await appendEvent(tx, this.#calls.sessions, place.principal, resultEvent(of, outcome));
   }
-}
-
-function questionAbout({ message }: GuardedCall, { requestId }: HeldCall): string {
-  const what = displayText(canonicalJson(message.arguments)).slice(0, 2000);
-  return `Let ${displayText(message.name)} run with these arguments? ${what} (request ${requestId})`;
 }
 
 function stillHeld(held: HeldCall): CallOutcome {
