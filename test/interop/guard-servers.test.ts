@@ -60,6 +60,19 @@ check('the memory server behind the guard: what is allowed is kept, what is not 
   await client.close();
 });
 
+check('the official client takes the guard’s own tool as a tool like any other', async (t) => {
+  const policy = JSON.stringify({ ...JSON.parse(policyOf('memory', ['read_graph'], [])), settle_tool: true });
+  const client = await throughGuard(await temporaryFolder(t), policy, [program('server-memory')]);
+  const listed = await client.listTools();
+  const own = listed.find(({ name }) => name === 'holdfast_settle');
+  assert.equal(own?.annotations?.readOnlyHint, true);
+  assert.ok(listed.length > 5, 'and the server’s own stand beside it');
+  const told = await client.callTool(asked('holdfast_settle', { status_ref: `status_${'0'.repeat(32)}` }));
+  assert.equal(told.isError, true);
+  assert.match(textOf(told), /^NOT ANSWERED: .*OPERATION_NOT_FOUND/);
+  await client.close();
+});
+
 async function everything(client: McpConnection): Promise<void> {
   assert.match(textOf(await client.callTool(asked('echo', { message: 'hello' }))), /hello/);
   const structured = await client.callTool(asked('get-structured-content', { location: 'Chicago' }));

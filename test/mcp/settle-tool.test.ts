@@ -169,6 +169,25 @@ check('over HTTP the same: listed, asked by a request of the guard’s own, sett
   }
 });
 
+check('over HTTP a list that comes as an event has the tool too, under the id of its event', async (t) => {
+  const list = '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"find"}]}}';
+  const world = await httpWorld(
+    t,
+    (_arrived, response) =>
+      void response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(`id: e1\ndata: {"method":"notifications/message"}\n\nid: e2\ndata: ${list}\n\n`),
+    { policy: POLICY },
+  );
+  const reply = await world.send({ body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) });
+  assert.match(reply.body, /^id: e1\ndata: \{"method":"notifications\/message"\}\n\nid: e2\n/);
+  const { tools } = messageOf(reply)['result'] as { tools: { name: string }[] };
+  assert.deepEqual(
+    tools.map(({ name }) => name),
+    ['holdfast_settle', 'find'],
+  );
+});
+
 check('over HTTP a question that is not answered leaves the call unknown', async (t) => {
   let asked = 0;
   const answers: Behaviour[] = [
