@@ -1,3 +1,4 @@
+import { importedDecision } from '../../approvals/index.ts';
 import { canonicalJson, fail, type JsonObject, type JsonValue, sha256Hex } from '../../core/index.ts';
 import { isSecretPath } from '../../archive/index.ts';
 import type { CellRevisions } from './conversation.ts';
@@ -209,15 +210,20 @@ export function planCapabilities(reader: PackageReader, ids: Identities): JsonOb
   return states;
 }
 
+/** One rule for a tool and pattern in each scope. Two that contradict each other would lose one: PACKAGE_DOCUMENT_INVALID. */
 export function planRules(reader: PackageReader): PlannedRule[] {
-  return (['project', 'conversation'] as const).flatMap((scope) =>
-    fieldsOf(reader.records('permissions.json', scope), 'a permission rule').map((row) => ({
-      scope,
-      tool: row.needText('tool'),
-      pattern: row.needText('pattern'),
-      decision: row.text('decision') ?? '',
-    })),
-  );
+  const rules = new Map<string, PlannedRule>();
+  for (const scope of ['project', 'conversation'] as const)
+    for (const row of fieldsOf(reader.records('permissions.json', scope), 'a permission rule')) {
+      const [tool, pattern] = [row.needText('tool'), row.needText('pattern')];
+      const rule = { scope, tool, pattern, decision: row.text('decision') ?? '' };
+      const key = [scope, tool, pattern].join('\0');
+      const known = rules.get(key);
+      if (known !== undefined && importedDecision(known.decision) !== importedDecision(rule.decision))
+        throw fail('PACKAGE_DOCUMENT_INVALID', 'Two permission rules for one tool and pattern contradict each other.');
+      rules.set(key, known ?? rule);
+    }
+  return [...rules.values()];
 }
 
 /** Reverts and switches that were made elsewhere, as history. */

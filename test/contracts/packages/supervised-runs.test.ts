@@ -1,3 +1,4 @@
+import { importHistory } from '../../../src/autonomy/index.ts';
 import { digestJson, type JsonObject } from '../../../src/core/index.ts';
 import { assert, check } from '../../support/index.ts';
 import * as runs from '../../support/autonomy-world.ts';
@@ -139,3 +140,15 @@ check(
       assert.equal(other.count(table), 0, table);
   },
 );
+
+check('a history is imported only into a session that is quarantined', async () => {
+  await using world = await openPackageWorld();
+  await superviseSource(world);
+  const { history } = await historyOf(world, ROOT);
+  const none = new Map<string, string>();
+  const names = { branchIdMap: none, turnIdMap: none, versionIdMap: none, artifactIdMap: none };
+  const imported = { projection: history, ...names, cellIdMap: none, actionGroupIdMap: none };
+  const place = { rootFrameId: ROOT, projectId: 'project-source', resumeExecution: false } as const;
+  const write = world.store.write('test', (tx) => importHistory(tx, world.sessions, place, imported));
+  await assert.rejects(write, /not quarantined/);
+});

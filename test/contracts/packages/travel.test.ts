@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../src/core/index.ts';
 import { beginTurn } from '../../../src/sessions/index.ts';
 import { edited } from '../../archive/support/packages.ts';
 import { readAll } from '../../archive/support/read-all.ts';
-import { assert, contract } from '../../support/index.ts';
+import { assert, check, contract } from '../../support/index.ts';
 import { addDelivery, CSV, makeSource, ROOT } from './source.ts';
 import { documentsOf } from './summary.ts';
 import { openPackageWorld, OWNER, type PackageWorld, refusal } from './world.ts';
@@ -132,3 +132,20 @@ contract(
     assert.deepEqual([envelope['delivery_id'], envelope['status']], [delivery?.['delivery_id'], 'published']);
   },
 );
+
+check('two rules for one thing that contradict each other are refused; the same one twice is one', async () => {
+  const { listRules } = await import('../../../src/approvals/index.ts');
+  await using world = await openPackageWorld();
+  const twice = (decision: string) =>
+    edited('b-notebook', 'permissions.json', (permissions) => {
+      const rule = { ...list(permissions, 'conversation')[0], tool: 'web_fetch', pattern: '*', decision: 'ask' };
+      permissions['conversation'] = [rule, { ...rule, decision }];
+    });
+  await assert.rejects(world.packages.import(OWNER, await twice('deny')), /contradict each other/);
+  const { root_frame_id: root } = await world.packages.import(OWNER, await twice('allow'));
+  const rules = await world.store.read('test', (tx) => listRules(tx, OWNER, 'conversation', root));
+  assert.deepEqual(
+    rules.map(({ decision }) => decision),
+    ['ask'],
+  );
+});
