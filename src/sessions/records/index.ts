@@ -23,6 +23,7 @@ export {
   publishDelivery,
 } from './deliveries.ts';
 export type { Field, Fields, NewRecord, RecordOf } from './field.ts';
+export { restoreCheckpointState, type RestoredRecords, type RestoredState } from './restored-state.ts';
 export {
   endGeneration,
   ENVIRONMENT_SNAPSHOT,
