@@ -12,6 +12,7 @@ import { peersSuite } from './suites/peers.ts';
 import { rawSuite } from './suites/raw.ts';
 import { reportSuite } from './suites/report.ts';
 import { runsSuite } from './suites/runs.ts';
+import { startSuite } from './suites/start.ts';
 import { storeSuite } from './suites/store.ts';
 import { workspaceSuite } from './suites/workspace.ts';
 
@@ -26,6 +27,7 @@ const SUITES: readonly BenchSuite[] = [
   callSuite,
   runsSuite,
   reportSuite,
+  startSuite,
   peersSuite,
 ];
 
