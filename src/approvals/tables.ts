@@ -1,4 +1,4 @@
-import type { ContextSchema } from '../store/index.ts';
+import { checkOneOf, type ContextSchema } from '../store/index.ts';
 
 const REQUESTS = `
 CREATE TABLE permission_requests (
@@ -32,7 +32,7 @@ CREATE TABLE permission_requests (
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
   supersedes TEXT REFERENCES permission_requests (decision_id),
-  state TEXT NOT NULL CHECK (state IN ('pending', 'allowed', 'denied', 'timed_out', 'cancelled')),
+  state TEXT NOT NULL ${checkOneOf('state', 'pending', 'allowed', 'denied', 'timed_out', 'cancelled')},
   scope TEXT,
   pattern TEXT,
   message TEXT,
@@ -67,11 +67,11 @@ CREATE INDEX permission_requests_due ON permission_requests (expires_at) WHERE e
 CREATE TABLE permission_rules (
   rule_id TEXT PRIMARY KEY,
   tenant_id TEXT NOT NULL,
-  scope TEXT NOT NULL CHECK (scope IN ('global', 'project', 'conversation')),
+  scope TEXT NOT NULL ${checkOneOf('scope', 'global', 'project', 'conversation')},
   scope_id TEXT NOT NULL,
   tool TEXT NOT NULL CHECK (length(tool) BETWEEN 1 AND 512),
   pattern TEXT NOT NULL,
-  decision TEXT NOT NULL CHECK (decision IN ('allow', 'ask', 'deny')),
+  decision TEXT NOT NULL ${checkOneOf('decision', 'allow', 'ask', 'deny')},
   made_by_kind TEXT NOT NULL CHECK (made_by_kind IN ('person', 'import')),
   made_by TEXT,
   created_at INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-import type { ContextSchema } from '../store/index.ts';
+import { checkOneOf, type ContextSchema } from '../store/index.ts';
 import { SCHEMA_VERSION } from './bounds.ts';
 
 // As strict as a pattern over 64 digits, and a tenth of its cost: every write of a row pays for its checks.
@@ -48,7 +48,7 @@ CREATE TABLE operations (
     length(status_ref) = 39 AND substr(status_ref, 1, 7) = 'status_' AND unhex(substr(status_ref, 8)) IS NOT NULL
     AND lower(status_ref) = status_ref
   ),
-  state TEXT NOT NULL CHECK (state IN ('pending', 'processing', 'succeeded')),
+  state TEXT NOT NULL ${checkOneOf('state', 'pending', 'processing', 'succeeded')},
   created_at INTEGER NOT NULL CHECK (created_at >= 0),
   updated_at INTEGER NOT NULL CHECK (updated_at >= created_at),
   completed_at INTEGER CHECK (completed_at IS NULL OR completed_at >= created_at),
@@ -60,7 +60,7 @@ CREATE TABLE outbox (
   event_id TEXT NOT NULL PRIMARY KEY,
   operation_pk INTEGER NOT NULL UNIQUE REFERENCES operations (operation_pk) ON DELETE RESTRICT,
   payload_json TEXT NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('pending', 'processing', 'delivered')),
+  state TEXT NOT NULL ${checkOneOf('state', 'pending', 'processing', 'delivered')},
   lease_owner TEXT,
   lease_until INTEGER,
   attempt_count INTEGER NOT NULL DEFAULT 0 CHECK (attempt_count >= 0),
@@ -134,7 +134,7 @@ export const operationVerdictsSchema: ContextSchema = {
 CREATE TABLE operation_verdicts (
   operation_pk INTEGER PRIMARY KEY REFERENCES operations (operation_pk) ON DELETE RESTRICT,
   verdict TEXT NOT NULL CHECK (verdict IN ('done', 'not_done')),
-  source TEXT NOT NULL CHECK (source IN ('status_query', 'person', 'tool')),
+  source TEXT NOT NULL ${checkOneOf('source', 'status_query', 'person', 'tool')},
   decided_by TEXT NOT NULL CHECK (length(decided_by) BETWEEN 1 AND 255),
   reason TEXT NOT NULL CHECK (length(reason) BETWEEN 1 AND 2000),
   decided_at INTEGER NOT NULL CHECK (decided_at >= 0)

@@ -1,4 +1,4 @@
-import type { ContextSchema } from '../store/index.ts';
+import { checkOneOf, type ContextSchema } from '../store/index.ts';
 import { traceRecordsMigration } from './trace-sql/tables.ts';
 
 /**
@@ -19,7 +19,7 @@ CREATE TABLE traces (
   agent_type TEXT,
   parent_trace_id TEXT,
   context TEXT NOT NULL CHECK (json_valid(context)),
-  status TEXT NOT NULL CHECK (status IN ('running', 'waiting_confirmation', 'completed', 'failed', 'stopped')),
+  status TEXT NOT NULL ${checkOneOf('status', 'running', 'waiting_confirmation', 'completed', 'failed', 'stopped')},
   error_code TEXT,
   error_message TEXT,
   result_text TEXT,

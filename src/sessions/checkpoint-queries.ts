@@ -49,7 +49,9 @@ export const COUNT_BRANCHES = `SELECT COUNT(*) AS branches FROM session_branches
 export const SET_ACTIVE_BRANCH = `UPDATE sessions SET active_branch_id = ?, updated_at = ?
 WHERE root_frame_id = ? AND active_branch_id = ?`;
 
-export const SEGMENT_MESSAGES = `SELECT * FROM messages WHERE branch_id = ? AND seq > ? AND seq <= ?
+// By the session's own order, in which a branch's messages are not far apart: an index by branch would be written with
+// every message.
+export const SEGMENT_MESSAGES = `SELECT * FROM messages WHERE root_frame_id = ? AND branch_id = ? AND seq > ? AND seq <= ?
 ORDER BY seq LIMIT ?`;
 export const SEGMENT_GROUPS = `SELECT * FROM action_groups WHERE branch_id = ? AND position > ? AND position <= ?
 ORDER BY position LIMIT ?`;

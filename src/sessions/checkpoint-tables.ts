@@ -1,3 +1,4 @@
+import { checkOneOf } from '../store/index.ts';
 const NO_DELETE = '(SELECT deleting_at FROM sessions WHERE root_frame_id = OLD.root_frame_id) IS NULL';
 
 /** Checkpoints never change; restore operations end once; attempts only go forward. */
@@ -46,7 +47,7 @@ CREATE TABLE restore_operations (
   kind TEXT NOT NULL CHECK (kind IN ('revert', 'activate')),
   source_checkpoint_id TEXT,
   target_checkpoint_id TEXT NOT NULL REFERENCES session_checkpoints (checkpoint_id),
-  status TEXT NOT NULL CHECK (status IN ('running', 'completed', 'rolled_back')),
+  status TEXT NOT NULL ${checkOneOf('status', 'running', 'completed', 'rolled_back')},
   preview TEXT,
   error TEXT,
   created_at INTEGER NOT NULL,

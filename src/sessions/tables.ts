@@ -1,4 +1,4 @@
-import type { ContextSchema } from '../store/index.ts';
+import { checkOneOf, type ContextSchema } from '../store/index.ts';
 import { CHECKPOINT_TABLES } from './checkpoint-tables.ts';
 import { RECORD_TABLES, RECORDS_TRAVEL_WHOLE } from './records/tables.ts';
 import { CONTENT_TABLES, WORKSPACE_TABLES } from './workspace/tables.ts';
@@ -110,7 +110,7 @@ CREATE TABLE messages (
   root_frame_id TEXT NOT NULL,
   branch_id TEXT NOT NULL,
   seq INTEGER NOT NULL CHECK (seq > 0),
-  role TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'tool', 'system')),
+  role TEXT NOT NULL ${checkOneOf('role', 'user', 'assistant', 'tool', 'system')},
   content TEXT NOT NULL,
   metadata TEXT CHECK (metadata IS NULL OR json_valid(metadata)),
   group_id TEXT REFERENCES action_groups (group_id),
@@ -122,7 +122,6 @@ CREATE TABLE messages (
 ) STRICT;
 CREATE UNIQUE INDEX messages_one_per_event ON messages (event_id) WHERE event_id IS NOT NULL;
 CREATE UNIQUE INDEX messages_one_per_group ON messages (group_id) WHERE group_id IS NOT NULL AND event_id IS NULL;
-CREATE INDEX messages_by_branch ON messages (branch_id, seq);
 `;
 
 const DELETING = '(SELECT deleting_at FROM sessions WHERE root_frame_id = OLD.root_frame_id)';

@@ -26,8 +26,12 @@ export async function visibleMessages(
     await requireBranch(tx, principal, of.rootFrameId, of.branchId),
     'message',
   );
-  const rows = { text: sql.SEGMENT_MESSAGES, params: [], of: messageOf, placeOf: (message: Message) => message.seq };
-  return walkSegments(tx, segments, query, rows);
+  return walkSegments(tx, segments, query, {
+    text: sql.SEGMENT_MESSAGES,
+    params: [of.rootFrameId],
+    of: messageOf,
+    placeOf: (message: Message) => message.seq,
+  });
 }
 
 /** What a branch shows of its action groups. BRANCH_NOT_FOUND. */

@@ -30,6 +30,7 @@ export {
   requireProject,
   storeRootsSchema,
 } from './roots.ts';
+export { checkOneOf } from './table-checks.ts';
 
 /** The tables that belong to the store itself in the composed system. */
 export const STORE_SCHEMAS: readonly ContextSchema[] = [storeRootsSchema, instancesSchema, feedSchema];

@@ -1,4 +1,4 @@
-import type { ContextSchema } from '../../store/index.ts';
+import { checkOneOf, type ContextSchema } from '../../store/index.ts';
 
 /** What is still to be told about waiting approvals: one row for each request and hook. */
 export const noticesSchema: ContextSchema = {
@@ -11,7 +11,7 @@ export const noticesSchema: ContextSchema = {
         CREATE TABLE notices (
           request_id TEXT NOT NULL,
           hook TEXT NOT NULL CHECK (hook IN ('webhook', 'command')),
-          state TEXT NOT NULL CHECK (state IN ('due', 'told', 'given_up')),
+          state TEXT NOT NULL ${checkOneOf('state', 'due', 'told', 'given_up')},
           attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
           due_at INTEGER NOT NULL,
           PRIMARY KEY (request_id, hook)

@@ -1,4 +1,7 @@
-import type { ContextSchema } from '../../store/index.ts';
+import { checkOneOf, type ContextSchema } from '../../store/index.ts';
+
+/** Spelled here as they are stored, whatever the code may call them later. */
+const EXECUTIONS = ['not_executed', 'reported_success', 'failed', 'timed_out', 'cancelled', 'running', 'interrupted'];
 
 /**
  * One append-only table: a claim, an outcome or an observation a row, in the run's single order. Columns hold what is
@@ -9,13 +12,12 @@ CREATE TABLE effect_records (
   tenant_id TEXT NOT NULL CHECK (tenant_id <> ''),
   run_id TEXT NOT NULL CHECK (length(run_id) = 32 AND run_id NOT GLOB '*[^0-9a-f]*'),
   sequence INTEGER NOT NULL CHECK (sequence >= 1),
-  type TEXT NOT NULL CHECK (type IN ('claim', 'outcome', 'observation')),
+  type TEXT NOT NULL ${checkOneOf('type', 'claim', 'outcome', 'observation')},
   effect_id TEXT,
   observation_id TEXT,
   operation_id TEXT,
-  execution TEXT CHECK (execution IN
-    ('not_executed', 'reported_success', 'failed', 'timed_out', 'cancelled', 'running', 'interrupted')),
-  impact TEXT CHECK (impact IN ('none', 'possible', 'changed')),
+  execution TEXT ${checkOneOf('execution', ...EXECUTIONS)},
+  impact TEXT ${checkOneOf('impact', 'none', 'possible', 'changed')},
   body TEXT NOT NULL CHECK (json_valid(body)),
   CHECK ((type = 'observation') = (effect_id IS NULL) AND (type = 'observation') = (observation_id IS NOT NULL)),
   CHECK (type = 'claim' OR operation_id IS NULL),

@@ -1,11 +1,11 @@
-import type { Migration } from '../../store/index.ts';
+import { checkOneOf, type Migration } from '../../store/index.ts';
 
 /** What belongs to a trace of the trace store. Messages, events and attachments are only ever added. */
 const RECORDS = `
 CREATE TABLE trace_messages (
   trace_id TEXT NOT NULL REFERENCES traces (trace_id),
   sequence INTEGER NOT NULL CHECK (sequence BETWEEN 1 AND 999999),
-  role TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'tool')),
+  role TEXT NOT NULL ${checkOneOf('role', 'user', 'assistant', 'tool')},
   content TEXT NOT NULL CHECK (json_valid(content)),
   parent_sequence INTEGER CHECK (parent_sequence >= 0),
   branch_type TEXT,

@@ -1,3 +1,4 @@
+import { checkOneOf } from '../../store/index.ts';
 const NO_DELETE = '(SELECT deleting_at FROM sessions WHERE root_frame_id = OLD.root_frame_id) IS NULL';
 
 /** What every table of records begins with: its session, and its place among those of its kind. */
@@ -242,7 +243,7 @@ CREATE TABLE plans (
   rationale TEXT,
   ${json('confidence')},
   ${json('steps')},
-  status TEXT NOT NULL CHECK (status IN ('draft', 'executing', 'paused', 'completed', 'failed', 'discarded')),
+  status TEXT NOT NULL ${checkOneOf('status', 'draft', 'executing', 'paused', 'completed', 'failed', 'discarded')},
   ${json('step_status')},
   artifact_id TEXT,
   created_at INTEGER NOT NULL,
