@@ -58,7 +58,7 @@ async function actors(world: World) {
 const ELSEWHERE: readonly RegExp[] = [
   /^\/api\/v1\/frames\//,
   /^\/api\/v1\/(?:packages|sessions\/(?:import|verify))/,
-  /session\/|branches|artifact|checkpoint|fork|revert|diff|deliver|trust/i,
+  /session\/|branches|artifact|checkpoint|fork|records|revert|diff|deliver|trust/i,
 ];
 
 check('every route answers as the served description says: each is asked until it has answered well', async (t) => {
