@@ -1,9 +1,9 @@
 import { recordRecovered, recoverCall, resultOf } from '../calls/index.ts';
 import { fail, type JsonObject } from '../core/index.ts';
 import { type OperationView, Principal as OperationPrincipal } from '../operations/index.ts';
-import { currentRoles } from '../principals/index.ts';
 import { findRunOfTurn } from '../runs/index.ts';
 import { type Principal, requireGroup } from '../sessions/index.ts';
+import { principalNow } from './principal-now.ts';
 import type { Runtime } from './runtime.ts';
 
 /** An operation as `--json` and HTTP carry it. Snake case, closed. */
@@ -57,24 +57,15 @@ export async function deliverAgain(runtime: Runtime, principal: Principal, statu
 
 /** Who made an operation's call, with the roles that are left of those it was made with. */
 async function requesterOf(runtime: Runtime, principal: Principal, statusRef: string): Promise<Principal> {
+  const { store, operations, calls, principal: owner } = runtime;
   const { tenant, subject } = principal;
-  const { operation } = await runtime.operations.stored(new OperationPrincipal(tenant, subject), statusRef);
-  const of = { tenantId: tenant, subjectId: operation.scope.subject };
-  const { run, current } = await runtime.store.read('app.requester', async (tx) => {
+  const { operation } = await operations.stored(new OperationPrincipal(tenant, subject), statusRef);
+  const requester = await store.read('app.requester', async (tx) => {
     // A call's response id is the id of its action group.
     const group = await requireGroup(tx, principal, operation.first.responseId);
-    return {
-      run: await findRunOfTurn(tx, principal, group),
-      current: await currentRoles(tx, runtime.calls.clock, of),
-    };
+    const roles = (await findRunOfTurn(tx, principal, group))?.principal.roles ?? [];
+    return principalNow(tx, calls.clock, owner, { tenant, subject: operation.scope.subject, roles });
   });
-  const made = { tenant, subject: of.subjectId, roles: run?.principal.roles ?? [] };
-  const own = runtime.principal;
-  // Tokens say nothing about somebody who never had one, such as a principal of the host's own.
-  if (current === null) return made;
-  const isOwner = own.tenant === tenant && own.subject === made.subject;
-  const now = new Set<string>([...current, ...(isOwner ? own.roles : [])]);
-  if (now.size === 0)
-    throw fail('CALL_NOT_AUTHORIZED', 'It was not delivered again: whoever made the call has no token any more.');
-  return { ...made, roles: made.roles.filter((role) => now.has(role)) };
+  if (requester) return requester;
+  throw fail('CALL_NOT_AUTHORIZED', 'It was not delivered again: whoever made the call has no token any more.');
 }

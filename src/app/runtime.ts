@@ -30,6 +30,7 @@ import { startNotices } from './notices/notices.ts';
 import { openHoldfastStore } from './open-store.ts';
 import { pausedBecause } from './pause.ts';
 import { type Histories, openHistories } from './session-history.ts';
+import { principalNow } from './principal-now.ts';
 import { openSessionPackages } from './session-packages.ts';
 import { revertTool, sessionKeeper } from './session-keeper.ts';
 
@@ -127,6 +128,7 @@ async function assemble(
     approvalExpiresMs: options.approvalExpiresMs === undefined ? DAY_MS : options.approvalExpiresMs,
     workerId: heartbeat.instanceId,
     pausedBecause,
+    principalNow: (had) => store.read('app.principal', (tx) => principalNow(tx, clock, principal, had)),
     faults,
     telemetry: options.telemetry ?? noTelemetry,
   };

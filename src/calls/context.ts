@@ -1,7 +1,7 @@
 import type { ApproverRule, PolicySet } from '../approvals/index.ts';
 import type { Clock, FaultPoints, Telemetry } from '../core/index.ts';
 import type { Operations } from '../operations/index.ts';
-import type { SessionContext } from '../sessions/index.ts';
+import type { Principal, SessionContext } from '../sessions/index.ts';
 import type { ReadTx, Store } from '../store/index.ts';
 import type { ToolRegistry } from '../tools/index.ts';
 
@@ -21,6 +21,8 @@ export interface CallsContext {
   readonly workerId: string;
   /** Why an operator has paused the data folder, so that no write starts; null where nobody has. */
   readonly pausedBecause: (tx: ReadTx) => Promise<string | null>;
+  /** A principal with the roles it has now, null for one that is gone; asked before a tool's `authorize` is. */
+  readonly principalNow: (principal: Principal) => Promise<Principal | null>;
   readonly faults: FaultPoints;
   readonly telemetry: Telemetry;
 }

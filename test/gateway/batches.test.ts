@@ -132,7 +132,7 @@ check(
   'a batch is its run’s: another run, another call, another hash, and half of a wrong request decide nothing',
   async (t) => {
     const at = await waiting(t);
-    const other = await at.agent.startRun({ task: 'go' });
+    const other = await at.agent.startRun({ task: 'go', session_id: at.session });
     const approve = { tool_call_id: 'danger-1', decision: 'approve' } as const;
     const inOther = at.approver.decideBatch(other.run_id, at.batchId, { decisions: [approve] });
     await assert.rejects(inOther, refused(404, 'APPROVAL_NOT_FOUND'));

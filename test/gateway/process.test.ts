@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayRefusal, type HoldfastClient } from '../../src/client/index.ts';
 import type { Tool } from '../../src/index.ts';
 import { noteTool } from '../calls/desk.ts';
-import { assert, contract } from '../support/index.ts';
-import { openWorld, type World } from './world.ts';
+import { assert, check, contract } from '../support/index.ts';
+import { openWorld, untilRun, type World } from './world.ts';
 
 interface Delivery {
   readonly subject: string;
@@ -101,3 +101,31 @@ contract(
     assert.deepEqual(got, [{ subject: 'robin', roles: ['agent', 'admin'] }]);
   },
 );
+
+check('a call that was approved runs only if whoever began the run may still make it', async (t) => {
+  const done: unknown[] = [];
+  const tool = noteTool({
+    needsApproval: true,
+    authorize: (_input, { roles }) => roles.includes('admin'),
+    execute: (input) => ({ n: done.push(input) }),
+  });
+  const world = await openWorld(t, { tools: [tool] });
+  const approver = await world.client(['approver']);
+  const approved = async (lose: (boss: HoldfastClient, tokenId: string) => Promise<unknown>) => {
+    const robin = await robinToken(world, ['agent', 'admin']);
+    const { run_id: runId } = await robin.client.startRun({ task: 'go' });
+    const { pending } = await untilRun(robin.client, runId, 'waiting_confirmation');
+    await lose(await world.client(['admin'], { subject: 'boss' }), robin.id);
+    const { digest } = await approver.showApproval(pending[0] ?? '');
+    await approver.decide(pending[0] ?? '', { decision: 'approve', digest });
+    return (await untilRun(approver, runId, 'completed')).calls[0];
+  };
+  const gone = await approved((boss, id) => boss.revokeToken(id));
+  assert.deepEqual([gone?.outcome, gone && 'code' in gone && gone.code], ['not_started', 'CALL_NOT_AUTHORIZED']);
+  const less = await approved(async (boss, id) => {
+    await robinToken(world, ['agent']);
+    await boss.revokeToken(id);
+  });
+  assert.deepEqual([less?.outcome, done], ['not_started', []]);
+  assert.equal((await approved(async () => undefined))?.outcome, 'done');
+});
