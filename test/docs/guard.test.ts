@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readPolicy } from '../../src/mcp/index.ts';
 import { ROOT } from '../structure/repository-files.ts';
 import type { TestContext } from 'node:test';
 import { assert, check, holdfast, temporaryFolder } from '../support/index.ts';
@@ -132,4 +133,12 @@ check('each host’s file starts the guard in front of its server, as its entry 
     child.stdin.end();
     await once(child, 'close');
   }
+});
+
+check('what the document shows of a tool that can be asked about is a policy', () => {
+  const text = readFileSync(join(ROOT, 'docs/guard.md'), 'utf8');
+  const section = text.slice(text.indexOf('### Asking what became of it'));
+  const shown = JSON.parse(/```json\n([\s\S]*?)```/.exec(section)?.[1] ?? '') as object;
+  const policy = readPolicy(JSON.stringify({ version: 1, name: 'p', revision: '1', server: 's', ...shown }));
+  assert.deepEqual([policy.settleTool, policy.tools.get('create_order')?.status?.tool], [true, 'find_order']);
 });
