@@ -175,7 +175,8 @@ check('a runtime that closes waits for no hook, and whoever opens next tells wha
   });
   const run = await holdfast.agent(asking()).run('go');
   await until(() => asked() === 1);
-  await holdfast.close();
+  const hangs = sleep(20_000, 'it hangs', { ref: false });
+  assert.equal(await Promise.race([holdfast.close().then(() => 'closed'), hangs]), 'closed');
   assert.equal(asked(), 1);
   const { got, url: next } = await receiver(t, 200);
   await openDesk(t, { dataDir, notices: { webhook: { url: next, secret } } });

@@ -85,3 +85,47 @@ check('however many runs wait, the feed is looked at once a tick, and not at all
   await sleep(100);
   assert.equal(counts.statementsOf('runs.news').length, 0);
 });
+
+check(
+  'however many requests wait, one timer a process looks for those whose time is over, and writes nothing',
+  async (t) => {
+    const { holdfast, counts } = await openDesk(t);
+    const agent = holdfast.agent(asking());
+    await Promise.all(Array.from({ length: 20 }, () => agent.run('go')));
+    counts.reset();
+    await sleep(2500);
+    const looks = counts.statementsOf('approvals.due').length;
+    assert.ok(looks >= 1 && looks <= 3, `${looks} looks`);
+    const wrote = counts.events.filter((event) => event.kind === 'committed' && event.wrote);
+    assert.deepEqual(
+      wrote.flatMap((event) => ('names' in event ? event.names : [])).filter((name) => name !== 'instances.beat'),
+      [],
+    );
+  },
+);
+
+check(
+  'from a decision elsewhere to its call there are two commits: the run is taken with its pen, the call begins',
+  async (t) => {
+    let desk: Awaited<ReturnType<typeof openDesk>> | undefined;
+    const before: string[] = [];
+    const execute = (): { ok: boolean } => {
+      for (const event of desk?.counts.events ?? [])
+        if (event.kind === 'committed' && event.wrote) before.push(...event.names);
+      return { ok: true };
+    };
+    desk = await openDesk(t);
+    const { holdfast, dataDir, counts } = desk;
+    const tools = [noteTool({ needsApproval: true, execute })];
+    const run = await holdfast.agent({ model: callsThenDone([{}]), tools }).run('go');
+    const ended = run.wait();
+    await sleep(60);
+    counts.reset();
+    await decideElsewhere(dataDir, 'approve');
+    await ended;
+    assert.deepEqual(
+      before.filter((name) => name !== 'instances.beat'),
+      ['runs.take', 'calls.begin'],
+    );
+  },
+);

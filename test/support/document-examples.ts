@@ -6,6 +6,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const DOORS: Readonly<Record<string, string>> = {
   holdfast: pathToFileURL(join(ROOT, 'src', 'index.ts')).href,
   'holdfast/store/sqlite': pathToFileURL(join(ROOT, 'src', 'store', 'sqlite', 'index.ts')).href,
+  'holdfast/runs': pathToFileURL(join(ROOT, 'src', 'runs', 'file-home.ts')).href,
   'holdfast/mcp': pathToFileURL(join(ROOT, 'src', 'mcp', 'index.ts')).href,
 };
 
