@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BenchFigures, BenchRow, BenchSuite } from './suite.ts';
 import { archiveSuite } from './suites/archive.ts';
+import { auditsSuite } from './suites/audits.ts';
 import { callSuite } from './suites/call.ts';
 import { dispatchSuite } from './suites/dispatch.ts';
 import { gatewaySuite } from './suites/gateway.ts';
@@ -26,6 +27,7 @@ const SUITES: readonly BenchSuite[] = [
   workspaceSuite,
   callSuite,
   runsSuite,
+  auditsSuite,
   reportSuite,
   startSuite,
   peersSuite,

@@ -109,6 +109,47 @@ check('whoever waits for a supervised run waits for its repairs', async (t) => {
   await world.holdfast.close();
 });
 
+/** Waits until the supervision of a run has come to this end. */
+async function endsAs({ holdfast }: SupervisedWorld, runId: string, status: string): Promise<void> {
+  const { runs, autonomy, principal } = holdfast.runtime;
+  const { place } = await runs.get(principal, runId);
+  for (let tries = 0; tries < 500; tries += 1) {
+    if ((await autonomy.supervisionOf(principal, place))?.status === status) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`the supervision did not come to be ${status}`);
+}
+
+check('a repair that is decided is carried on by whoever carries decided runs on, and its run with it', async (t) => {
+  const { world, setting } = await advised(t);
+  const first = await world.agent.run('Write the total.');
+  const repairing = await first.approve(first.pending[0]);
+  const [request] = repairing.pending;
+  await world.holdfast.close();
+  const later = await openSupervised(setting);
+  const { runs, approvals, principal } = later.holdfast.runtime;
+  await runs.carryOnDecided();
+  const { requestId = '', digest = '' } = request ?? {};
+  await approvals.decide(principal, [{ requestId, digest, decision: 'approve' }]);
+  await endsAs(later, first.id, 'verified');
+  assert.equal(later.report(), 'total 42');
+  await later.holdfast.close();
+});
+
+check('a repair that is resumed by itself takes its run along', async (t) => {
+  const { world } = await advised(t);
+  const first = await world.agent.run('Write the total.');
+  const repairing = await first.approve(first.pending[0]);
+  const { runs, approvals, principal } = world.holdfast.runtime;
+  const { requestId = '', digest = '' } = repairing.pending[0] ?? {};
+  await approvals.decide(principal, [{ requestId, digest, decision: 'approve' }]);
+  const repair = (await runs.tree(principal, first.id)).find(({ parent }) => parent !== null);
+  await (await runs.resume(principal, repair?.runId ?? '')).ended;
+  await endsAs(world, first.id, 'verified');
+  assert.equal(world.report(), 'total 42');
+  await world.holdfast.close();
+});
+
 check('a repair that is rejected ends without having done anything, and the run says so', async (t) => {
   const { world } = await advised(t);
   const first = await world.agent.run('Write the total.');
