@@ -1,6 +1,6 @@
 import { fail, isBlank, requireText, sha256Hex } from '../core/index.ts';
 import type { Principal } from '../sessions/index.ts';
-import { acceptArguments, admitCall, inputOf, issuesText, type Tool, type ToolPrincipal } from '../tools/index.ts';
+import { admitCall, inputOf, issuesText, readArguments, type Tool, type ToolPrincipal } from '../tools/index.ts';
 import { callScopeText } from './call-scope.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, refusalOf } from './denials.ts';
@@ -40,9 +40,9 @@ async function checkAll(
   const admission = admitCall(context.tools, { name: proposal.toolName, allowed, pageUrl });
   if (admission.denied) throw fail(admission.code, admission.text);
   const { tool } = admission;
-  const accepted = await acceptArguments(tool, proposal.argumentsText);
-  if (!accepted.ok) throw fail('TOOL_ARGUMENTS_INVALID', `Invalid arguments: ${issuesText(accepted.issues)}`);
-  const call = await withInput(tool, proposal.callId, accepted.text, pageUrl ?? null);
+  const read = readArguments(proposal.argumentsText);
+  if (!read.ok) throw fail('TOOL_ARGUMENTS_INVALID', `Invalid arguments: ${issuesText(read.issues)}`);
+  const call = await withInput(tool, proposal.callId, read.text, pageUrl ?? null);
   const refusal = await currentRefusal(call, principal);
   if (refusal) throw fail(refusal.code, refusal.reason);
   const toolAsks = tool.needsApproval === null ? null : await tool.needsApproval(call.input, principal);
