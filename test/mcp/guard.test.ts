@@ -251,8 +251,9 @@ check('what a server answers to a call that was not passed on yet reaches nobody
   while (!world.errors().includes('held')) await new Promise((resolve) => setTimeout(resolve, 20));
   world.send({ method: 'world/forge', params: { arguments: { id: 77 } } });
   world.send({ method: 'world/forge', params: { arguments: { id: 78 } } });
-  assert.equal((await world.next()).id, 78, 'what answers no call is the host’s to judge');
-  assert.equal(outcomeOf(await world.next())?.code, 'APPROVAL_PENDING');
+  const told = new Map([await world.next(), await world.next()].map((one) => [one.id, one]));
+  assert.ok(told.has(78), 'what answers no call is the host’s to judge');
+  assert.equal(outcomeOf(told.get(77) ?? {})?.code, 'APPROVAL_PENDING');
   world.send({ method: 'world/forge', params: { arguments: { id: 77 } } });
   world.send({ id: 9, method: 'ping' });
   assert.equal((await world.next())['method'], 'world/echo', 'nor afterwards');
@@ -266,8 +267,9 @@ check('the guard’s own questions have ids that no server can guess', async (t)
   assert.match(String(question.id), /^holdfast-[0-9a-f]{32}$/);
   // A server may have asked under an id that looks like one: the answer is the server's, and decides nothing.
   world.send({ id: 'holdfast-1', result: { action: 'accept', content: { approve: true } } });
-  assert.equal((await world.next())['method'], 'world/echo');
-  assert.equal(outcomeOf(await world.next())?.code, 'APPROVAL_PENDING');
+  const told = [await world.next(), await world.next()];
+  assert.ok(told.some((one) => one['method'] === 'world/echo'));
+  assert.equal(outcomeOf(told.find((one) => one.id === 1) ?? {})?.code, 'APPROVAL_PENDING');
   assert.deepEqual(world.effects(), []);
 });
 

@@ -9,7 +9,7 @@ const status = {
   happened: [{ at: '/json/orders/0', present: true }],
   not_happened: [{ at: '/json/orders/0', present: false }],
 };
-const asked = { effect: 'reconcilable', timeout_seconds: 1, status };
+const asked = { effect: 'reconcilable', timeout_seconds: 3, status };
 const POLICY = {
   ...OPEN_POLICY,
   settle_tool: true,
