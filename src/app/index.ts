@@ -42,7 +42,7 @@ export {
 } from './report/index.ts';
 export type { Histories } from './session-history.ts';
 export { exportSession, removeSession, restartFresh } from './session-transfer.ts';
-export { previewDocument, REVERT_TOOL, revertTask, SESSION_KEEPER } from './session-keeper.ts';
+export { activateTask, previewDocument, revertTask, SESSION_KEEPER } from './session-keeper.ts';
 export { APPROVER_ROLE, type Runtime } from './runtime.ts';
 export { HOLDFAST_SCHEMAS } from './schemas.ts';
 export {

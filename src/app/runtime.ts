@@ -32,7 +32,7 @@ import { pausedBecause } from './pause.ts';
 import { type Histories, openHistories } from './session-history.ts';
 import { principalNow } from './principal-now.ts';
 import { openSessionPackages } from './session-packages.ts';
-import { revertTool, sessionKeeper } from './session-keeper.ts';
+import { restoreTools, sessionKeeper } from './session-keeper.ts';
 
 /** Everything that is open on one data folder, put together. */
 export interface Runtime {
@@ -113,8 +113,8 @@ async function assemble(
     env: options.secretsIn ?? {},
     faults,
   });
-  const revertSession = revertTool(histories.history, store);
-  tools.register(revertSession);
+  const keeping = restoreTools(histories.history, store);
+  for (const tool of keeping) tools.register(tool);
   const operations = operationsOf(store, tools);
   const filesystem = openFilesystem({ dataDir });
   const calls: CallsContext = {
@@ -160,7 +160,7 @@ async function assemble(
     checkpoint,
     supervision: supervisor,
   });
-  runs.define(sessionKeeper(revertSession));
+  runs.define(sessionKeeper(keeping));
   const reconciled = await runs.reconcile();
   const autonomy = new Autonomy({ store, sessions, trees: treesOf(histories) });
   await autonomy.sweep(instanceId);

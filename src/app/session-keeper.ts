@@ -9,52 +9,65 @@ import { agentOf } from './agent-definition.ts';
 /** The agent that carries out what people ask of sessions. It has no language model: its request names one call. */
 export const SESSION_KEEPER = 'session-keeper';
 export const REVERT_TOOL = 'revert_session';
+export const ACTIVATE_TOOL = 'activate_branch';
 
 /** A large workspace is captured and written within this. Milliseconds. */
-const REVERT_MS = 300_000;
+const RESTORE_MS = 300_000;
 
-const TASK = /^Take session (\S+) back to checkpoint (\S+)$/;
+const REVERT_TASK = /^Take session (\S+) back to checkpoint (\S+)$/;
+const ACTIVATE_TASK = /^Let session (\S+) go on with branch (\S+)$/;
 
 /** The request that the keeper turns into one call of `revert_session`. */
 export const revertTask = (rootFrameId: string, checkpointId: string): string =>
   `Take session ${rootFrameId} back to checkpoint ${checkpointId}`;
 
-interface RevertInput {
+/** The request that the keeper turns into one call of `activate_branch`. */
+export const activateTask = (rootFrameId: string, branchId: string): string =>
+  `Let session ${rootFrameId} go on with branch ${branchId}`;
+
+interface RestoreInput {
   readonly session_id: string;
-  readonly checkpoint_id: string;
+  readonly checkpoint_id?: string;
+  readonly branch_id?: string;
 }
 
-const INPUT = {
+const ID = { type: 'string', minLength: 1, maxLength: 512 } as const;
+const inputOf = (target: 'checkpoint_id' | 'branch_id') => ({
   type: 'object',
   additionalProperties: false,
-  required: ['session_id', 'checkpoint_id'],
-  properties: {
-    session_id: { type: 'string', minLength: 1, maxLength: 512 },
-    checkpoint_id: { type: 'string', minLength: 1, maxLength: 512 },
-  },
-} as const;
+  required: ['session_id', target],
+  properties: { session_id: ID, [target]: ID },
+});
+
+/** What one of the tools says of itself, and what it does. */
+interface RestoreWork {
+  readonly name: string;
+  readonly description: string;
+  readonly target: 'checkpoint_id' | 'branch_id';
+  readonly run: (history: SessionHistory, input: RestoreInput, call: ToolCallContext) => Promise<RestoreReport>;
+}
 
 /**
- * Taking a session and its workspace back to a checkpoint, as a tool: a person decides, the call stands in the ledger,
- * and after a crash the session's own restore operation, which the call's key names, says what happened.
+ * Taking a session and its workspace to a checkpoint or to another branch, as a tool: a person decides, the call stands
+ * in the ledger, and after a crash the session's own restore operation, which the call's key names, says what happened.
  */
-export function revertTool(history: SessionHistory, store: Store): Tool {
-  const operationOf = (input: RevertInput, call: ToolCallContext): Promise<RestoreOperation | null> =>
+function restoreTool(history: SessionHistory, store: Store, { name, description, target, run }: RestoreWork): Tool {
+  const operationOf = (input: RestoreInput, call: ToolCallContext): Promise<RestoreOperation | null> =>
     store.read('app.restore', (tx: ReadTx) =>
       restoreOfId(tx, call.principal, input.session_id, operationIdOf(call.idempotencyKey)),
     );
   return tool({
-    name: REVERT_TOOL,
-    description: 'Takes a session and its workspace back to a checkpoint. What was done elsewhere is not undone.',
-    inputSchema: INPUT,
+    name,
+    description,
+    inputSchema: inputOf(target),
     effect: 'reconcilable',
     needsApproval: true,
-    timeoutMs: REVERT_MS,
+    timeoutMs: RESTORE_MS,
     execute: async (given, call) => {
-      const input = given as unknown as RevertInput;
+      const input = given as unknown as RestoreInput;
       requireFresh(await operationOf(input, call));
       try {
-        return await revert(history, input, call);
+        return await run(history, input, call);
       } catch (error) {
         const operation = await operationOf(input, call);
         if (operation?.status === 'running') throw error;
@@ -64,11 +77,38 @@ export function revertTool(history: SessionHistory, store: Store): Tool {
       }
     },
     status: async (given, call) => {
-      const input = given as unknown as RevertInput;
+      const input = given as unknown as RestoreInput;
       return statusOf(input, await operationOf(input, call));
     },
   });
 }
+
+/** The tools that the keeper has. */
+export const restoreTools = (history: SessionHistory, store: Store): Tool[] =>
+  [REVERT, ACTIVATE].map((work) => restoreTool(history, store, work));
+
+const REVERT: RestoreWork = {
+  name: REVERT_TOOL,
+  description: 'Takes a session and its workspace back to a checkpoint. What was done elsewhere is not undone.',
+  target: 'checkpoint_id',
+  async run(history, { session_id: root, checkpoint_id: checkpoint = '' }, call) {
+    const preview = await history.preview(call.principal, root, checkpoint);
+    const head = await history.revert(call.principal, root, checkpoint, operationIdOf(call.idempotencyKey));
+    return { checkpoint_id: head.checkpointId, reverted_to: checkpoint, ...previewDocument(preview) };
+  },
+};
+
+const ACTIVATE: RestoreWork = {
+  name: ACTIVATE_TOOL,
+  description: 'Lets a session go on with another of its branches, with the workspace of its newest checkpoint.',
+  target: 'branch_id',
+  async run(history, { session_id: root, branch_id: branch = '' }, call) {
+    const head = await history.activate(call.principal, root, branch, operationIdOf(call.idempotencyKey));
+    return { checkpoint_id: head.checkpointId, branch_id: branch };
+  },
+};
+
+type RestoreReport = Readonly<Record<string, unknown>>;
 
 const operationIdOf = (idempotencyKey: string): string => sha256Hex(idempotencyKey).slice(0, 32);
 
@@ -77,13 +117,6 @@ function requireFresh(operation: RestoreOperation | null): void {
   if (operation === null) return;
   if (operation.status === 'rolled_back') throw new NotDone('It was begun and rolled back.');
   throw new Error('It was begun before.');
-}
-
-async function revert(history: SessionHistory, input: RevertInput, call: ToolCallContext) {
-  const { session_id: root, checkpoint_id: checkpoint } = input;
-  const preview = await history.preview(call.principal, root, checkpoint);
-  const head = await history.revert(call.principal, root, checkpoint, operationIdOf(call.idempotencyKey));
-  return { checkpoint_id: head.checkpointId, reverted_to: checkpoint, ...previewDocument(preview) };
 }
 
 /** What going back changes and what it does not undo, as every surface says it. */
@@ -99,7 +132,7 @@ export function previewDocument({ changes, notUndone, notUndoneMore }: RestorePr
   };
 }
 
-function statusOf(input: RevertInput, operation: RestoreOperation | null): ToolStatus {
+function statusOf(input: RestoreInput, operation: RestoreOperation | null): ToolStatus {
   switch (operation?.status) {
     case undefined:
     case 'rolled_back':
@@ -117,11 +150,15 @@ function statusOf(input: RevertInput, operation: RestoreOperation | null): ToolS
 const answer: ModelFunction = ({ messages }) => {
   const last = messages.at(-1);
   if (last?.role !== 'user') return last?.text ?? '';
-  const asked = TASK.exec(last.text);
-  if (!asked) return 'Only one thing can be asked here: to take a session back to a checkpoint.';
-  return { calls: [{ toolName: REVERT_TOOL, arguments: { session_id: asked[1], checkpoint_id: asked[2] } }] };
+  const back = REVERT_TASK.exec(last.text);
+  if (back) return { calls: [callOf(REVERT_TOOL, { session_id: back[1], checkpoint_id: back[2] })] };
+  const on = ACTIVATE_TASK.exec(last.text);
+  if (on) return { calls: [callOf(ACTIVATE_TOOL, { session_id: on[1], branch_id: on[2] })] };
+  return 'Two things can be asked here: to take a session back to a checkpoint, and to go on with another branch.';
 };
 
+const callOf = (toolName: string, given: Readonly<Record<string, unknown>>) => ({ toolName, arguments: given });
+
 /** The keeper as runs know it. */
-export const sessionKeeper = (revertSession: Tool): Agent =>
-  agentOf({ name: SESSION_KEEPER, model: answer, tools: [revertSession], maxTurns: 2 });
+export const sessionKeeper = (tools: readonly Tool[]): Agent =>
+  agentOf({ name: SESSION_KEEPER, model: answer, tools, maxTurns: 2 });

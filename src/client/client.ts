@@ -207,6 +207,60 @@ export class HoldfastClient {
     return this.#create(at('frames', rootFrameId, 'branches', 'checkpoints'), checkpoint, creating);
   }
 
+  listCheckpoints(sessionId: string, page: PageAsked = {}): Promise<wire.CheckpointPageBody> {
+    return this.#get(at('sessions', sessionId, 'checkpoints'), page);
+  }
+
+  /** What going back would change and would not undo; with `to`, what changes from one checkpoint to another. */
+  diffCheckpoint(
+    sessionId: string,
+    checkpointId: string,
+    query: { readonly to?: string } = {},
+  ): Promise<wire.DifferenceBody> {
+    return this.#get(at('sessions', sessionId, 'checkpoints', checkpointId, 'diff'), query);
+  }
+
+  forkBranch(sessionId: string, branch: wire.NewBranchBody, creating: Creating = {}): Promise<wire.ForkedBody> {
+    return this.#create(at('sessions', sessionId, 'branches'), branch, creating);
+  }
+
+  /** Asks to go on with another branch: the run that begins waits for a person's decision. */
+  activateBranch(sessionId: string, branchId: string, creating: Creating = {}): Promise<wire.BegunRunBody> {
+    return this.#create(at('sessions', sessionId, 'branches', branchId, 'activate'), {}, creating);
+  }
+
+  /** Asks to go back to a checkpoint: the run that begins waits for a person's decision. */
+  revertSession(sessionId: string, revert: wire.NewRevertBody, creating: Creating = {}): Promise<wire.BegunRunBody> {
+    return this.#create(at('sessions', sessionId, 'revert'), revert, creating);
+  }
+
+  listArtifacts(sessionId: string, page: PageAsked = {}): Promise<wire.ArtifactPageBody> {
+    return this.#get(at('sessions', sessionId, 'artifacts'), page);
+  }
+
+  listArtifactVersions(
+    sessionId: string,
+    artifactId: string,
+    page: PageAsked = {},
+  ): Promise<wire.ArtifactVersionPageBody> {
+    return this.#get(at('sessions', sessionId, 'artifacts', artifactId), page);
+  }
+
+  /** The bytes of exactly this version, to be read as they come; compare them with the digest. */
+  async readArtifactVersion(versionId: string): Promise<Omit<PackageDownload, 'manifestSha256'>> {
+    const response = await sendFor(this.#options, { method: 'GET', path: at('artifacts', 'versions', versionId) });
+    return {
+      sizeBytes: Number(response.headers.get('content-length')),
+      sha256: response.headers.get('x-content-sha256') ?? '',
+      body: response.body ?? new Blob([]).stream(),
+    };
+  }
+
+  /** How much is recorded of each kind, and the records of one kind. */
+  listRecords(sessionId: string, query: PageAsked & { readonly kind?: string } = {}): Promise<wire.RecordPageBody> {
+    return this.#get(at('sessions', sessionId, 'records'), query);
+  }
+
   /** Trusts an imported session: `{ action: 'restart_fresh', confirmed: true }` is the only way out of its quarantine. */
   recoverSession(rootFrameId: string, recovery: wire.RecoveryBody): Promise<wire.RecoveredBody> {
     return this.#post(at('frames', rootFrameId, 'recovery'), recovery);

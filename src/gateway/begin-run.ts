@@ -12,15 +12,36 @@ export interface RunAsked {
   readonly place: { readonly projectId: string; readonly rootFrameId?: string; readonly branchId?: string };
 }
 
+type Keep = Asked<unknown, unknown, unknown>['keep'];
+
 /** Begins a run, which goes on in the background; its reply is kept in the commit that begins it. */
-export async function beginRun(
+export function beginRun(
   gateway: GatewayContext,
   principal: Principal,
-  { agent, task, place }: RunAsked,
-  keep: Asked<unknown, unknown, unknown>['keep'],
+  asked: RunAsked,
+  keep: Keep,
+): Promise<JsonObject> {
+  return begin(gateway, principal, { ...asked, agent: agentOf(gateway, asked.agent) }, keep);
+}
+
+/** As `beginRun`, for the house's own agent, in a session of its own in that project. */
+export function beginKeeping(
+  gateway: GatewayContext,
+  principal: Principal,
+  { task, projectId }: { readonly task: string; readonly projectId: string },
+  keep: Keep,
+): Promise<JsonObject> {
+  return begin(gateway, principal, { agent: SESSION_KEEPER, task, place: { projectId } }, keep);
+}
+
+async function begin(
+  gateway: GatewayContext,
+  principal: Principal,
+  { agent, task, place }: RunAsked & { readonly agent: string },
+  keep: Keep,
 ): Promise<JsonObject> {
   let reply: JsonObject = {};
-  const { runId, ended } = await gateway.runtime.runs.start(principal, agentOf(gateway, agent), {
+  const { runId, ended } = await gateway.runtime.runs.start(principal, agent, {
     ...place,
     task,
     within: async (tx, begun) => {

@@ -120,12 +120,18 @@ export class SessionHistory {
   }
 
   /** Makes another branch the active one, with the workspace of its head. As `revert` in everything else. */
-  async activate(principal: Principal, rootFrameId: string, branchId: string): Promise<Checkpoint> {
-    return this.#restore(principal, rootFrameId, 'activate', async (tx) => {
+  async activate(
+    principal: Principal,
+    rootFrameId: string,
+    branchId: string,
+    operationId?: string,
+  ): Promise<Checkpoint> {
+    const target = async (tx: Tx): Promise<string> => {
       const { headCheckpointId } = await requireBranch(tx, principal, rootFrameId, branchId);
       if (headCheckpointId !== null) return headCheckpointId;
       throw fail('RESTORE_TARGET_INVALID', 'The branch has no checkpoint to go to.');
-    });
+    };
+    return this.#restore(principal, rootFrameId, 'activate', target, operationId);
   }
 
   async #restore(

@@ -113,6 +113,10 @@ check('an object of another tenant is, to the letter, one that is not there', as
     request_id: waiting.pending[0],
     token_id: token,
     ...done,
+    branch_id: session,
+    checkpoint_id: 'cp',
+    artifact_id: 'a',
+    version_id: 'v',
   };
   for (const { id, method, path } of ROUTES.filter((route) => route.path.includes('{'))) {
     const named = path.replace(/\{(\w+)\}/g, (_, name: keyof typeof real) => real[name] ?? '');

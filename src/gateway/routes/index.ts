@@ -1,10 +1,12 @@
 import type { Route } from '../route.ts';
 import { approvalRoutes } from './approvals.ts';
+import { artifactRoutes } from './artifacts.ts';
 import { auditRoutes } from './audits.ts';
 import { batchRoutes } from './batches.ts';
 import { effectRoutes } from './effects.ts';
 import { eventRoutes } from './events.ts';
 import { frameRoutes } from './frames.ts';
+import { historyRoutes } from './history.ts';
 import { operationRoutes } from './operations.ts';
 import { packageRoutes } from './packages.ts';
 import { projectAndSessionRoutes } from './projects-and-sessions.ts';
@@ -20,6 +22,8 @@ export const ROUTES: readonly Route[] = [
   ...operationRoutes,
   ...packageRoutes,
   ...frameRoutes,
+  ...historyRoutes,
+  ...artifactRoutes,
   ...effectRoutes,
   ...auditRoutes,
   ...eventRoutes,

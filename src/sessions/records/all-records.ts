@@ -34,6 +34,9 @@ export const RECORD_SHAPES: readonly Shape[] = [
   RECOVERY_ENTRY,
 ];
 
+/** The words for them. */
+export const RECORD_KINDS: readonly string[] = RECORD_SHAPES.map(({ kind }) => kind);
+
 /** How many records a session has of each kind that it has any of. The caller has checked the session. */
 export async function countAllRecords(tx: ReadTx, rootFrameId: string): Promise<Readonly<Record<string, number>>> {
   const counts: Record<string, number> = {};

@@ -1,4 +1,4 @@
-export { countAllRecords, RECORD_SHAPES } from './all-records.ts';
+export { countAllRecords, RECORD_KINDS, RECORD_SHAPES } from './all-records.ts';
 export {
   addArtifactVersion,
   ARTIFACT,

@@ -5,6 +5,7 @@ import { batchesAccess } from './batches.ts';
 import { effectsAccess } from './effects.ts';
 import { eventsAccess } from './events.ts';
 import { framesAccess } from './frames.ts';
+import { historyAccess } from './history.ts';
 import { operationsAccess } from './operations.ts';
 import { packagesAccess } from './packages.ts';
 import { projectsAndSessionsAccess } from './projects-and-sessions.ts';
@@ -19,6 +20,7 @@ export const ACCESS: Access = {
   ...operationsAccess,
   ...packagesAccess,
   ...framesAccess,
+  ...historyAccess,
   ...effectsAccess,
   ...batchesAccess,
   ...auditsAccess,
