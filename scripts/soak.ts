@@ -20,6 +20,7 @@ const SOAKS: Readonly<Record<string, () => Promise<{ readonly soak: Soak }>>> = 
   'gateway-fuzz': () => import('../test/soak/gateway-fuzz.ts'),
   'gateway-load': () => import('../test/soak/gateway-load.ts'),
   'gateway-streams': () => import('../test/soak/gateway-streams.ts'),
+  workspace: () => import('../test/soak/workspace.ts'),
 };
 
 async function main(): Promise<number> {

@@ -20,5 +20,22 @@ export function bytesResponse(
     'x-content-type-options': 'nosniff',
     'x-content-sha256': version.snapshotSha256 ?? '',
   };
-  return new Response(request.method === 'HEAD' ? null : ReadableStream.from(bytes), { headers });
+  return new Response(request.method === 'HEAD' ? null : streamOf(bytes), { headers });
+}
+
+function streamOf(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const chunks = bytes[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -9,6 +9,7 @@ import {
   treeIdOf,
   WorkspaceStore,
 } from '../../../src/sessions/index.ts';
+import { soak } from '../../soak/workspace.ts';
 import { assert, check } from '../../support/index.ts';
 import { openSessionWorld, OWNER, refusal, type SessionWorld } from '../../support/session-world.ts';
 
@@ -331,4 +332,11 @@ check('a tree from elsewhere is stored only when each content is what it is call
     await restore(treeId);
     assert.equal(fs.readFileSync(join(directory, 'a'), 'utf8'), text);
   }),
+);
+
+check(
+  'thousands of files are captured, known again, gone back to and collected; the soak does it with the most',
+  async () => {
+    assert.deepEqual(await soak({ seed: 1, count: 2000, log: () => undefined }), []);
+  },
 );
