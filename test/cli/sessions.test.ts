@@ -108,3 +108,21 @@ check('a session with runs is deleted whole, what stays is named, and what is un
   assert.equal((kept.document['error'] as Document)['code'], 'SESSION_UNRESOLVED');
   assert.equal((await sessions('show', other.view.sessionId)).exit, 0);
 });
+
+check('a revert names what it does not undo, in text and in JSON', async (t) => {
+  const { root, dataDir, workspace, sessions } = await world(t);
+  const point = String((await sessions('checkpoint', root, '--workspace', workspace)).document['checkpoint_id']);
+  const opened = await Holdfast.open({ dataDir });
+  const agent = opened.agent({ model: callsThenDone([{ id: 'mail-1' }]), tools: [noteTool()] });
+  await agent.run('Send it.', { rootFrameId: root });
+  await opened.close();
+  const preview = await sessions('diff', root, point);
+  assert.equal((preview.document['not_undone'] as Document[]).length, 1);
+  const text = await holdfast(['sessions', 'revert', root, point, '--data-dir', dataDir], {});
+  assert.equal(text.exit, 3);
+  assert.match(text.stderr, /Not undone, since it was done outside the workspace:\n {2}\S+ {2}\S+/);
+  const done = await sessions('revert', root, point, '--yes');
+  assert.equal(done.exit, 0);
+  const [call] = done.document['calls'] as Document[];
+  assert.match(JSON.stringify(call), /not_undone.*side_effect_class/);
+});
