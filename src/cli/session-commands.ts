@@ -191,28 +191,53 @@ export function revert(
   options: RunOptions & { yes?: boolean },
 ): Promise<ExitCode> {
   return withoutAgents(context, options, async ({ runtime }) => {
-    const { previewDocument, revertTask, SESSION_KEEPER, viewOfRun } = await import('../app/index.ts');
-    const { watchedRun } = await import('./watched-run.ts');
-    const { runs, principal, projectId, approvals, histories } = runtime;
-    const preview = await histories.history.preview(principal, id, point);
+    const { previewDocument, revertTask } = await import('../app/index.ts');
+    const preview = await runtime.histories.history.preview(runtime.principal, id, point);
     if (!context.output.json)
       for (const line of [...changeLines(preview.changes), ...notUndoneLines(previewDocument(preview))])
         context.terminal.stderr.write(`${line}\n`);
-    let runId = '';
-    await watchedRun(context, runtime, async (listener) => {
-      const handle = await runs.start(principal, SESSION_KEEPER, { task: revertTask(id, point), projectId, listener });
-      runId = handle.runId;
-      if (!options.yes) return handle;
-      await handle.ended;
-      const { pending } = await viewOfRun(runtime, principal, runId);
-      for (const { requestId, digest } of pending)
-        await approvals.decide(principal, [{ requestId, digest, decision: 'approve' }]);
-      return pending.length === 0 ? handle : runs.resume(principal, runId, listener);
-    });
-    const view = await viewOfRun(runtime, principal, runId);
-    if (view.status === 'waiting_confirmation') return 3;
-    return view.calls[0]?.outcome?.state === 'done' ? 0 : 1;
+    return askKeeper(context, runtime, revertTask(id, point), options);
   });
+}
+
+export function activate(
+  context: CommandContext,
+  id: string,
+  branch: string,
+  options: RunOptions & { yes?: boolean },
+): Promise<ExitCode> {
+  return withoutAgents(context, options, async ({ runtime }) => {
+    const { requireBranch } = await import('../sessions/index.ts');
+    const { activateTask } = await import('../app/index.ts');
+    await runtime.store.read('cli.branch', (tx) => requireBranch(tx, runtime.principal, id, branch));
+    return askKeeper(context, runtime, activateTask(id, branch), options);
+  });
+}
+
+/** A run of the house's own agent, whose one call waits for a person unless it is approved here. */
+async function askKeeper(
+  context: CommandContext,
+  runtime: Runtime,
+  task: string,
+  { yes = false }: { readonly yes?: boolean },
+): Promise<ExitCode> {
+  const { SESSION_KEEPER, viewOfRun } = await import('../app/index.ts');
+  const { watchedRun } = await import('./watched-run.ts');
+  const { runs, principal, projectId, approvals } = runtime;
+  let runId = '';
+  await watchedRun(context, runtime, async (listener) => {
+    const handle = await runs.start(principal, SESSION_KEEPER, { task, projectId, listener });
+    runId = handle.runId;
+    if (!yes) return handle;
+    await handle.ended;
+    const { pending } = await viewOfRun(runtime, principal, runId);
+    for (const { requestId, digest } of pending)
+      await approvals.decide(principal, [{ requestId, digest, decision: 'approve' }]);
+    return pending.length === 0 ? handle : runs.resume(principal, runId, listener);
+  });
+  const view = await viewOfRun(runtime, principal, runId);
+  if (view.status === 'waiting_confirmation') return 3;
+  return view.calls[0]?.outcome?.state === 'done' ? 0 : 1;
 }
 
 export function recover(context: CommandContext, id: string, options: RunOptions & { rollBack?: boolean }) {

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { CommandContext } from './commands.ts';
-import { checkpoint, diff, fork, list, recover, remove, revert, show } from './session-commands.ts';
+import { activate, checkpoint, diff, fork, list, recover, remove, revert, show } from './session-commands.ts';
+import { artifact, type PageOptions, records } from './session-records.ts';
 import { trust } from './trust.ts';
 import type { RunOptions } from './with-runtime.ts';
 
-/** `holdfast sessions list|show|checkpoint|fork|diff|revert|recover|trust|delete`. */
+/** `holdfast sessions list|show|records|artifact|checkpoint|fork|diff|revert|activate|recover|trust|delete`. */
 export function define(command: Command, context: CommandContext): void {
   const { run } = context;
   command
@@ -46,6 +47,26 @@ export function define(command: Command, context: CommandContext): void {
     .action((id: string, point: string, options: RunOptions & { yes?: boolean }) =>
       run(() => revert(context, id, point, options)),
     );
+  command
+    .command('activate <session> <branch>')
+    .description('Go on with another branch and its workspace once it is approved')
+    .option('--yes', 'Approve it at once')
+    .action((id: string, branch: string, options: RunOptions & { yes?: boolean }) =>
+      run(() => activate(context, id, branch, options)),
+    );
+  command
+    .command('records <session> [kind]')
+    .description('What is recorded beside the history: how much of each kind, or the records of one')
+    .option('--limit <n>', 'At most this many', '20')
+    .option('--after <place>', 'The page that follows this one')
+    .action((id: string, kind: string | undefined, options: PageOptions) =>
+      run(() => records(context, id, kind, options)),
+    );
+  command
+    .command('artifact <version>')
+    .description('Write the bytes of an artifact version to a file, proved by their digest')
+    .option('--to <file>', 'The file to make')
+    .action((id: string, options: RunOptions & { to?: string }) => run(() => artifact(context, id, options)));
   command
     .command('recover <session>')
     .description('End a revert that was interrupted: carry it to its end, or back to what was before')

@@ -126,3 +126,31 @@ check('a revert names what it does not undo, in text and in JSON', async (t) => 
   const [call] = done.document['calls'] as Document[];
   assert.match(JSON.stringify(call), /not_undone.*side_effect_class/);
 });
+
+check('records are shown kind by kind, bytes of artifacts are written out, and a branch is gone on with', async (t) => {
+  const { root, dataDir, workspace, sessions, file } = await world(t);
+  const opened = await Holdfast.open({ dataDir });
+  const { principal, histories } = opened.runtime;
+  const bytes = Buffer.from('id,score');
+  const { id: version } = await histories.artifacts.add(principal, root, { filename: 'out.csv', bytes });
+  await opened.close();
+  const counts = await sessions('records', root);
+  assert.deepEqual(counts.document['counts'], { artifact: 1, artifact_version: 1 });
+  const versions = await sessions('records', root, 'artifact_version');
+  const [shown] = versions.document['records'] as Document[];
+  assert.deepEqual([shown?.['version_id'], shown?.['size_bytes']], [version, 8]);
+  assert.equal((await sessions('records', root, 'secrets')).exit, 2);
+  const target = join(workspace, 'saved.csv');
+  assert.equal((await sessions('artifact', version, '--to', target)).exit, 0);
+  assert.equal(readFileSync(target, 'utf8'), 'id,score');
+  assert.equal((await sessions('artifact', version)).exit, 2);
+  assert.equal((await sessions('artifact', 'none', '--to', target)).exit, 2);
+  const point = String((await sessions('checkpoint', root, '--workspace', workspace)).document['checkpoint_id']);
+  const branch = String((await sessions('fork', root, point)).document['branch_id']);
+  writeFileSync(join(workspace, 'a.txt'), 'on the main branch');
+  await sessions('checkpoint', root);
+  assert.equal((await sessions('activate', root, branch)).exit, 3);
+  assert.equal((await sessions('activate', root, branch, '--yes')).exit, 0);
+  assert.deepEqual([(await sessions('show', root)).document['active_branch_id'], file()], [branch, 'old']);
+  assert.equal((await sessions('activate', root, 'none')).exit, 2);
+});
