@@ -39,6 +39,8 @@ export interface ReadyCall {
    * refused. What it throws that is no error of ours is thrown on.
    */
   readonly opening?: (tx: Tx) => Promise<void>;
+  /** Asked before each repetition of a writing call; false, or a throw: it is sent no more. */
+  readonly mayRepeat?: () => Promise<boolean>;
 }
 
 export interface Executed {
@@ -105,6 +107,7 @@ function retryTerms(context: CallsContext, of: ReadyCall, mayRepeat: () => Promi
 /** A writing call is sent again only while whoever asked may still do it, its approval holds, and nobody has paused. */
 async function maySendAgain(context: CallsContext, of: ReadyCall, reserved: ReservedOperation): Promise<boolean> {
   if (unixSeconds(context.clock) >= reserved.approval.expiresAt) return false;
+  if (of.mayRepeat && !(await of.mayRepeat())) return false;
   if ((await refusalNow(context, of)) !== null) return false;
   return (await context.store.read('calls.paused', (tx) => context.pausedBecause(tx))) === null;
 }

@@ -92,7 +92,10 @@ async function carryOutCall(
   if (child !== undefined) return carryOutChildCall(context, driving, groupId, call, child);
   const { filesystem } = context;
   const opening = (tx: Tx) => refuseUnlessCarried(tx, context, driving);
-  const ready = { place: placeOf(driving), groupId, call, authority, filesystem, signal, listener, opening };
+  const isStopped = () =>
+    context.calls.store.read('runs.stop-asked', (tx) => isStopAsked(tx, driving.run.runId, context.instanceId));
+  const mayRepeat = async (): Promise<boolean> => !(await isStopped());
+  const ready = { place: placeOf(driving), groupId, call, authority, filesystem, signal, listener, opening, mayRepeat };
   const { outcome, recorded, retries } = await executeCall(context.calls, ready);
   listener.onOutcome?.(call.callId, call.tool.name, outcome);
   return { outcome, event: recorded ? null : unwrittenResult(driving, groupId, call, outcome, retries) };

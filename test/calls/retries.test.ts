@@ -187,3 +187,20 @@ check('retries are refused where a repetition could do it twice, and beyond thei
     assert.throws(() => noteTool(given as never), { code: 'TOOL_INVALID' });
   assert.deepEqual(noteTool({ effect: 'read', retry: { most: 10 } }).retry, { most: 10, pauseMs: 200 });
 });
+
+check('nothing is sent again once another process has stopped the run, however soon', async (t) => {
+  const { holdfast, dataDir } = await openDesk(t);
+  const { holdfast: other } = await openDesk(t, { dataDir });
+  const { keys, execute } = failing(9);
+  const tool = noteTool({
+    effect: 'idempotent',
+    retry,
+    execute: async (input, call) => {
+      await other.runtime.runs.stop(other.runtime.principal, call.runId ?? '');
+      return execute(input, call);
+    },
+  });
+  const run = await holdfast.agent({ model: model(), tools: [tool] }).run('go');
+  assert.equal(keys.length, 1);
+  assert.equal(run.view.calls[0]?.outcome?.state, 'unknown');
+});
