@@ -6,6 +6,8 @@ import { oracle } from '../../archive/support/packages.ts';
 import { zip } from '../../archive/support/zip-builder.ts';
 import { exported, lockBehind, sendBytes, staged } from '../../gateway/package-world.ts';
 import { openWorld, untilRun, type World } from '../../gateway/world.ts';
+import type { ModelFunction } from '../../../src/index.ts';
+import { callsThenDone } from '../../calls/desk.ts';
 import { assert, check, contract } from '../../support/index.ts';
 
 const PATH = '/api/v1/sessions/import';
@@ -131,8 +133,14 @@ contract('PKG-165', 'DELETE removes a quarantined session, its quarantine and it
   assert.equal((await ask(world, 'DELETE', `/frames/${root}`, token)).status, 404);
 });
 
+/** A call, then an answer; what came with the session is not counted. */
+const callsAgain: ModelFunction = (request) => {
+  const messages = request.messages.slice(request.messages.findLastIndex(({ role }) => role === 'user'));
+  return callsThenDone([{ note: 'milk' }])({ ...request, messages });
+};
+
 contract('PKG-153 PKG-154 PKG-155 PKG-156', 'over HTTP a confirmed fresh restart is the only way out', async (t) => {
-  const world = await openWorld(t);
+  const world = await openWorld(t, { model: callsAgain });
   const { root_frame_id: root } = await imported(world);
   const approver = await world.client(['approver'], { subject: 'ada' });
   const refused = { status: 409, code: 'RECOVERY_REFUSED' };
