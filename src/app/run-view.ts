@@ -206,6 +206,7 @@ export function supervisionDocument(view: SupervisionView): JsonObject {
     reviews: view.reviews,
     repairs: view.repairs,
     summary: view.summary,
+    review_tokens: { ...view.tokens },
     findings: view.findings.map(({ severity, category, claim, evidence_refs, status }) => {
       return { severity, category, claim, evidence: evidence_refs, status };
     }),

@@ -125,6 +125,9 @@ check('a supervised run tells what was found and how it ended, and its repair is
   assert.deepEqual([report.counts.runs, report.calls.length], [2, 2]);
   const [own] = report.runs.filter((run) => run.parentRunId === null);
   assert.deepEqual([own?.supervision?.status, own?.supervision?.repairs], ['verified', 1]);
+  const ofRuns = report.runs.reduce((sum, run) => sum + run.tokens.prompt, 0);
+  assert.ok((own?.supervision?.tokens.prompt ?? 0) > 0);
+  assert.equal(report.counts.tokens.prompt, ofRuns + (own?.supervision?.tokens.prompt ?? 0));
   assert.match(reportHtml(report), /result verified \(independent_review_passed\), 2 reviewed, 1 repaired/);
   await world.holdfast.close();
 });

@@ -181,6 +181,22 @@ check('a repair stays within its turns and its calls', async (t) => {
   assert.deepEqual([stop, repairs], ['budget_exhausted: max_extra_cells', 1]);
 });
 
+check('calls of one reply beyond the budget are refused, and what stands is not tried again', async (t) => {
+  const many = functionModel(({ messages }) => {
+    if (messages.at(-1)?.role !== 'user') return 'Done.';
+    const repairs = messages.filter(({ role }) => role === 'user').length > 1;
+    return { calls: [1, 2, 3].slice(0, repairs ? 3 : 1).flatMap((n) => writes(`total ${n}`).calls) };
+  }, 'many');
+  const terms = { budgets: { max_extra_cells: 2 } };
+  assert.deepEqual(await ends(t, { author: many, terms }), ['paused', 'repair_partial_commit', null, 1, 1]);
+});
+
+check('without a folder what is found is handed back: nothing could be put back', async (t) => {
+  const reviewer = saying({ verdict: 'issues', findings: [{ ...WRONG, evidence: ['call_2_0'] }] });
+  const [status, reason] = await ends(t, { noWorkspace: true, reviewer });
+  assert.deepEqual([status, reason], ['completed_with_issues', 'repair_needs_workspace']);
+});
+
 check('presets: reviewed only, advised only, or left alone', async (t) => {
   const only = { preset: 'off', resultReviewMode: 'review_only' } as const;
   assert.deepEqual(await ends(t, { terms: only }), ['completed_with_issues', 'findings', null, 1, 0]);

@@ -26,6 +26,8 @@ export interface SupervisedSetting {
   readonly terms?: Partial<AutonomyTerms>;
   readonly options?: HoldfastOptions;
   readonly needsApproval?: boolean;
+  /** The session has no folder of its own. */
+  readonly noWorkspace?: boolean;
   readonly retries?: { readonly most: number };
 }
 
@@ -83,7 +85,8 @@ export async function openSupervised(setting: SupervisedSetting): Promise<Superv
   const { dataDir, author = authorOf('total 41', 'total 42'), reviewer = honestReviewer() } = setting;
   const folder = join(dataDir, '..', 'workspace');
   mkdirSync(folder, { recursive: true });
-  const holdfast = await Holdfast.open({ dataDir, workspaceOf: () => folder, ...setting.options });
+  const workspaceOf = () => (setting.noWorkspace ? null : folder);
+  const holdfast = await Holdfast.open({ dataDir, workspaceOf, ...setting.options });
   const agent = holdfast.agent({
     name: 'writer',
     model: author,

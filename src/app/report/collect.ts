@@ -45,7 +45,7 @@ export async function makeReport(
   const waiting = (await pendingAll(runtime, principal)).map((one) =>
     reportedRequest(runtime, one, advice.get(one.requestId)),
   );
-  const counts = countsOf(runs, calls, waiting.length);
+  const counts = countsOf(runs, reported, calls, waiting.length);
   return { madeAt: now, since, whole: whole && allCalls, counts, runs: reported, calls, waiting };
 }
 
@@ -201,9 +201,16 @@ function reportedRequest(
   };
 }
 
-function countsOf(runs: readonly RunRecord[], calls: readonly ReportedCall[], waiting: number): ReportCounts {
+function countsOf(
+  runs: readonly RunRecord[],
+  reported: readonly ReportedRun[],
+  calls: readonly ReportedCall[],
+  waiting: number,
+): ReportCounts {
   const count = (part: string): number => calls.filter((call) => partOf(call) === part).length;
   const sum = (of: (run: RunRecord) => number): number => runs.reduce((total, run) => total + of(run), 0);
+  const reviews = (of: (tokens: ReportCounts['tokens']) => number): number =>
+    reported.reduce((total, { supervision }) => total + (supervision ? of(supervision.tokens) : 0), 0);
   return {
     runs: runs.length,
     calls: calls.length,
@@ -214,7 +221,10 @@ function countsOf(runs: readonly RunRecord[], calls: readonly ReportedCall[], wa
     open: count('open'),
     waiting,
     turns: sum((run) => run.turnsUsed),
-    tokens: { prompt: sum((run) => run.promptTokens), completion: sum((run) => run.completionTokens) },
+    tokens: {
+      prompt: sum((run) => run.promptTokens) + reviews((tokens) => tokens.prompt),
+      completion: sum((run) => run.completionTokens) + reviews((tokens) => tokens.completion),
+    },
     costMicros: Math.round(sum((run) => run.cost) * 1_000_000),
   };
 }

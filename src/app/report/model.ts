@@ -62,7 +62,9 @@ export interface ReportCounts {
   readonly open: number;
   readonly waiting: number;
   readonly turns: number;
+  /** Of all runs, repairs among them, and of reviews and advice. */
   readonly tokens: { readonly prompt: number; readonly completion: number };
+  /** By the agents' own price functions; reviews and advice have none. */
   readonly costMicros: number;
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../core/index.ts';
+import { isJsonObject, type JsonValue } from '../../core/index.ts';
 import { listGroupEvents, type Principal } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
 import type { AutonomyContext } from '../context.ts';
@@ -55,10 +55,25 @@ export function reviewsOfCandidate({ run, reviews, events }: Standing): AutoRevi
 export const findingsOf = ({ findings }: Standing, review: AutoReview): AutoFinding[] =>
   findings.filter((finding) => finding.review_run_id === review.review_run_id);
 
-const tokensIn = (usage: unknown): number =>
-  isJsonObject(usage as JsonObject)
-    ? Number((usage as JsonObject)['input_tokens'] ?? 0) + Number((usage as JsonObject)['output_tokens'] ?? 0)
-    : 0;
+/** Tokens that reviewers were asked with and answered with. */
+export interface ReviewTokens {
+  readonly prompt: number;
+  readonly completion: number;
+}
+
+function tokensOf(usages: readonly JsonValue[]): ReviewTokens {
+  const sum = (name: string): number =>
+    usages.reduce<number>((total, usage) => total + (isJsonObject(usage) ? Number(usage[name] ?? 0) : 0), 0);
+  return { prompt: sum('input_tokens'), completion: sum('output_tokens') };
+}
+
+/** Of reviews and of advice alike. */
+function reviewTokens(reviews: readonly AutoReview[], advice: readonly AutoAssessment[]): ReviewTokens {
+  return tokensOf([
+    ...reviews.map(({ usage }) => usage),
+    ...advice.map(({ assessment }) => assessment?.['usage'] ?? null),
+  ]);
+}
 
 /** What the supervision has spent, by what is written of it. */
 export function spentOf(
@@ -66,6 +81,7 @@ export function spentOf(
   used: { readonly now: number; readonly authorTokens: number; readonly repairTokens: number; readonly cells: number },
 ): Spent {
   const { events, reviews, findings, repairs } = standing;
+  const tokens = reviewTokens(reviews, standing.assessments);
   const first = events.find((event) => event.type === 'candidate_ready');
   const counts = new Map<string, number>();
   for (const { fingerprint } of findings) counts.set(fingerprint, (counts.get(fingerprint) ?? 0) + 1);
@@ -75,7 +91,7 @@ export function spentOf(
     cells: used.cells,
     sinceCandidateMs: first ? used.now - first.created_at : 0,
     authorTokens: used.authorTokens,
-    extraTokens: used.repairTokens + reviews.reduce((sum, review) => sum + tokensIn(review.usage), 0),
+    extraTokens: used.repairTokens + tokens.prompt + tokens.completion,
     repeatedFinding: Math.max(0, ...counts.values()),
   };
 }
@@ -120,6 +136,8 @@ export interface SupervisionView {
   /** The newest review's own words. */
   readonly summary: string | null;
   readonly advice: readonly AutoAssessment[];
+  /** What reviews and advice cost; the repairs count in their own runs. */
+  readonly tokens: ReviewTokens;
 }
 
 export async function supervisionView(
@@ -143,6 +161,7 @@ export async function supervisionView(
       findings,
       summary: newest?.public_summary ?? null,
       advice: assessments,
+      tokens: reviewTokens(standing.reviews, assessments),
     };
   } catch (error) {
     if (codeOf(error) !== 'AUTO_PROOF_FAILED') throw error;
@@ -157,6 +176,7 @@ export async function supervisionView(
       findings: [],
       summary: null,
       advice: [],
+      tokens: { prompt: 0, completion: 0 },
     };
   }
 }

@@ -35,6 +35,9 @@ const LEFT: ReadonlySet<string> = new Set([
   'TICKET_TIMEOUT',
 ]);
 
+/** A repair has to start from files that can be put back. */
+const NO_WORKSPACE = 'repair_needs_workspace';
+
 /** What makes a result impossible to read, and so to review. */
 const UNREADABLE: ReadonlySet<string> = new Set(['WORKSPACE_NOT_A_FOLDER', 'WORKSPACE_CHANGED', 'LIMIT_REACHED']);
 
@@ -122,7 +125,8 @@ export class Supervisor implements Supervision {
       while (await this.#oneStep(supervised));
     } catch (error) {
       const code = codeOf(error);
-      if (code !== null && UNREADABLE.has(code)) return this.#unreadable(supervised, code);
+      if (code === 'AUTO_CHECKPOINT_UNFIT') return this.#giveBack(supervised, 'completed_with_issues', NO_WORKSPACE);
+      if (code !== null && UNREADABLE.has(code)) return this.#giveBack(supervised, 'review_unavailable', code);
       if (!(error instanceof HoldfastError) || !LEFT.has(error.code)) throw error;
     }
   }
@@ -284,10 +288,11 @@ export class Supervisor implements Supervision {
     return false;
   }
 
-  async #unreadable({ run }: Supervised, code: string): Promise<void> {
+  /** Ends a run of which the next step cannot be taken, with the reason. */
+  async #giveBack({ run }: Supervised, status: TerminalStatus, reason: string): Promise<void> {
     const standing = await this.#standing(run);
     if (standing && (standing.run.status === 'running' || standing.run.status === 'candidate'))
-      await this.#end(run, standing.run, 'review_unavailable', code, null);
+      await this.#end(run, standing.run, status, reason, null);
   }
 
   async #end(

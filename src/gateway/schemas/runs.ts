@@ -75,6 +75,7 @@ const supervision = z.strictObject({
   claimed_status: text.nullable(),
   reviews: z.int(),
   repairs: z.int(),
+  review_tokens: tokens,
   summary: text.nullable(),
   findings: z.array(finding),
   advice: z.array(advice),
