@@ -21,6 +21,7 @@ export {
   runHttpGuard,
 } from './guard.ts';
 export { type AgentOptions, Holdfast, type HoldfastOptions } from './holdfast.ts';
+export { auditEverything, makeHead, type WholeAudit } from './audit.ts';
 export { pause, pausedBecause, unpause } from './pause.ts';
 export {
   type CallView,

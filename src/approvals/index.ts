@@ -24,6 +24,7 @@ export {
   revokeContinuations,
 } from './continuations.ts';
 export { approvalSessionHooks } from './session-hooks.ts';
+export { decidedRequests } from './decided.ts';
 export { decide, type DecideResult, type Verdict } from './decisions.ts';
 export { actionDigest, argumentsSha256, callArgumentHash } from './digests.ts';
 export { escapeForDisplay, type ShownRequest, showRequest } from './display.ts';

@@ -7,7 +7,7 @@ export { type Difference, diffPackages, type PackageDiff } from './diff.ts';
 export { DOCUMENTS, type DocumentName, type Documents, RECORD_LISTS, recordsOf } from './documents.ts';
 export type { Finding } from './finding.ts';
 export { type InspectOptions, type Inspection, inspectPackage } from './inspect.ts';
-export { keyFingerprint, newSigningKey, readPrivateKey, type SigningKey } from './keys.ts';
+export { keyFingerprint, readPublicKey, newSigningKey, readPrivateKey, type SigningKey } from './keys.ts';
 export { ARCHIVE_LIMITS, type ArchiveLimits } from './limits.ts';
 export { MANIFEST_NAME, type ManifestRow, PACKAGE_FORMAT, PACKAGE_SCHEMA, sealManifest } from './manifest.ts';
 export { foldName, nameFault } from './member-names.ts';

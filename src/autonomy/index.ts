@@ -29,6 +29,9 @@ export type {
   TerminalStatus,
   Transition,
 } from './model.ts';
+export type { RunAudit } from './audit-runs.ts';
+export { checkSessionHead, type HeadProblem, type SessionHead, sessionHead } from './head.ts';
+export { type Head, readHead, writeHead } from './head-file.ts';
 export { reviewsItself } from './independence.ts';
 export * from './supervise/index.ts';
 export { projectRun } from './projection.ts';

@@ -200,6 +200,9 @@ const EVENT = `SELECT ${EVENTS.columns()} FROM auto_mode_events`;
 export const EVENT_BY_KEY = `${EVENT} WHERE run_id = ? AND idempotency_key = ?`;
 export const EVENTS_OF_RUN = `${EVENT} WHERE run_id = ? ORDER BY event_cursor LIMIT ?`;
 export const EVENTS_OF_ROOT = `${EVENT} WHERE root_frame_id = ? ORDER BY event_cursor LIMIT ?`;
+/** Every column of the log of a session, up to a cursor. */
+export const RAW_EVENTS = `SELECT ${EVENTS.columns()} FROM auto_mode_events
+WHERE root_frame_id = ? AND event_cursor <= ? ORDER BY event_cursor`;
 export const LAST_OF_RUN = `SELECT event_id, event_cursor FROM auto_mode_events WHERE run_id = ?
 ORDER BY event_cursor DESC LIMIT 1`;
 /** The newest event of one branch within a segment. */

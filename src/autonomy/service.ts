@@ -9,6 +9,8 @@ import { codeOf } from './errors.ts';
 import { eventsOfRoot, rootCursor } from './events.ts';
 import { type AutoExport, exportProjection } from './export.ts';
 import type { AutoEvent, RunProjection, RunTransition } from './model.ts';
+import { auditRuns, type RunAudit } from './audit-runs.ts';
+import { checkSessionHead, type HeadProblem, type SessionHead, sessionHead } from './head.ts';
 import { projectRun } from './projection.ts';
 import { completeRepair, type RepairEnding } from './repair-completion.ts';
 import * as repairs from './repairs.ts';
@@ -153,6 +155,35 @@ export class Autonomy {
       await requireSession(tx, principal, place.rootFrameId);
       const run = (await runsOfTurn(tx, place)).at(-1);
       return run ? supervisionView(tx, this.#context, principal, run) : null;
+    });
+  }
+
+  /** What a session is now, as a head states it. SESSION_NOT_FOUND. */
+  sessionHead(principal: Principal, rootFrameId: string): Promise<SessionHead> {
+    return this.#store.read('autonomy.head', async (tx) => {
+      await requireSession(tx, principal, rootFrameId);
+      return sessionHead(tx, rootFrameId);
+    });
+  }
+
+  /** Where a session is not as a head says; a session that is gone is a problem too. Changes nothing. */
+  checkHead(principal: Principal, head: SessionHead): Promise<readonly HeadProblem[]> {
+    return this.#store.read('autonomy.head', async (tx) => {
+      try {
+        await requireSession(tx, principal, head.rootFrameId);
+      } catch (error) {
+        if (codeOf(error) !== 'SESSION_NOT_FOUND') throw error;
+        return [{ rootFrameId: head.rootFrameId, what: 'session', problem: 'missing', reference: null }];
+      }
+      return checkSessionHead(tx, head);
+    });
+  }
+
+  /** Proves every supervised run of a session that began here; those of which a proof fails, with the proof's words. */
+  auditRuns(principal: Principal, rootFrameId: string): Promise<RunAudit> {
+    return this.#store.read('autonomy.audit', async (tx) => {
+      await requireSession(tx, principal, rootFrameId);
+      return auditRuns(tx, this.#context, principal, rootFrameId);
     });
   }
 

@@ -78,6 +78,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./report.ts'),
   },
   {
+    name: 'audit',
+    summary: 'Prove everything that is stored again; with a head, that nothing was changed or taken away since',
+    load: () => import('./audit.ts'),
+  },
+  {
     name: 'pause',
     summary: 'Let no write start in this data folder',
     load: () => import('./pause.ts'),

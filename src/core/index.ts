@@ -51,6 +51,7 @@ export { KernelLock, type KernelLockOptions } from './kernel-lock.ts';
 export { isJsonObject, JsonNumber, type JsonObject, type JsonValue, plainJson } from './json-value.ts';
 export { LIMIT_TABLE, LIMITS, type LimitName, requireWithin } from './limits.ts';
 export { JSON_PROFILES, type JsonProfile, readStrictJson } from './strict-json.ts';
+export { RowChain } from './row-chain.ts';
 export { codePointLength, codePointsWithin, isBlank, requireText, trimText } from './text.ts';
 export { isSecretKey, redact, type RedactOptions } from './redact.ts';
 export { containsSecret, REDACTED, redactText } from './secret-patterns.ts';

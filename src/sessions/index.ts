@@ -84,6 +84,7 @@ export { type NewFork, forkBranch, setActiveBranch } from './branches.ts';
 export { deleteSession } from './deletion.ts';
 export type { Checkpoint, CursorKind, Cursors, ExecutionAttempt, RestoreOperation } from './checkpoint-model.ts';
 export { type CheckpointManner, createCheckpoint, type NewCheckpoint, requireCheckpoint } from './checkpoints.ts';
+export { type ChainPoint, ledgerChain, plainRow } from './ledger-chain.ts';
 export { type Segment, visibleSegments } from './projection.ts';
 export {
   beginRestore,

@@ -1,25 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
-import { canonicalJson, HoldfastError, type JsonObject, sha256Hex } from '../../src/core/index.ts';
+import { canonicalJson, type JsonObject, sha256Hex } from '../../src/core/index.ts';
 import { assert, check } from '../support/index.ts';
-import {
-  acted,
-  type AutonomyWorld,
-  assessed,
-  audits,
-  behind,
-  bind,
-  captured,
-  completeAssessment,
-  completeRepair,
-  group,
-  issueReview,
-  openAutonomyWorld,
-  projected,
-  start,
-  startRepair,
-} from '../support/autonomy-world.ts';
-import { OWNER } from '../support/session-world.ts';
+import { assertNothingBetter, type Cell, disarm, pausedRun, rowsOf, type Stored } from '../support/autonomy-attacks.ts';
+import { type AutonomyWorld, behind } from '../support/autonomy-world.ts';
 
 const TABLES = [
   'auto_mode_runs',
@@ -32,60 +16,6 @@ const TABLES = [
   'action_events',
   'permission_requests',
 ] as const;
-
-type Cell = string | number | null;
-type Stored = Record<string, Cell>;
-
-/** A run that was denied a permission, had an issue found, and was paused by a repair that left something behind. */
-async function pausedRun(): Promise<AutonomyWorld> {
-  const world = await openAutonomyWorld();
-  await start(world);
-  await assessed(world, 'a');
-  await completeAssessment(world, 'a');
-  await issueReview(world);
-  await captured(world, 'checkpoint-repair-1');
-  await startRepair(world);
-  const groups = [await group(world), await group(world)];
-  for (const id of groups) await bind(world, id);
-  await acted(world, groups[0] ?? '', 'kept', { status: 'completed', output_committed: true });
-  await acted(world, groups[1] ?? '', 'lost', { status: 'failed', is_error: true, output_committed: false });
-  await completeRepair(world, groups, { status: 'failed' });
-  behind(world, disarm);
-  return world;
-}
-
-/** What somebody does who owns the file: no guard is left. */
-function disarm(db: DatabaseSync): void {
-  const triggers = db.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").all() as { name: string }[];
-  for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`);
-  db.exec('PRAGMA foreign_keys = OFF');
-  db.exec('PRAGMA ignore_check_constraints = ON');
-}
-
-const rowsOf = (db: DatabaseSync, table: string): Stored[] =>
-  db.prepare(`SELECT rowid AS at, * FROM ${table} ORDER BY rowid`).all() as Stored[];
-
-const claimsOf = (value: unknown): unknown => (value instanceof HoldfastError ? 'refused' : value);
-
-/** What every read says now: a refusal is a safe answer too. */
-async function claims(world: AutonomyWorld) {
-  const run = await projected(world).catch(claimsOf);
-  const rows = await audits(world).catch(claimsOf);
-  const exported = await world.autonomy.exportProjection(OWNER, world.root, world.root).catch(claimsOf);
-  return { run, rows, exported } as { run: JsonObject | 'refused'; rows: JsonObject[] | 'refused'; exported: unknown };
-}
-
-/** Nothing is claimed that is better than what was so: paused, denied, issues found, or less than that. */
-async function assertNothingBetter(world: AutonomyWorld, what: string): Promise<'unseen' | 'seen'> {
-  const { run, rows, exported } = await claims(world);
-  if (run !== 'refused') assert.ok(['paused', 'failed'].includes(run?.['status'] as string) || run === null, what);
-  for (const row of rows === 'refused' ? [] : rows) {
-    assert.ok([undefined, 'denied'].includes(row['outcome'] as string), `${what}: ${row['outcome'] as string}`);
-    assert.ok([undefined, 'completed_with_issues'].includes(row['verdict'] as string), what);
-  }
-  const safe = run === 'refused' || run?.['status'] === 'failed' || run === null;
-  return safe || exported === 'refused' ? 'seen' : 'unseen';
-}
 
 const BETTER: Readonly<Record<string, Cell>> = {
   status: 'completed',
@@ -290,3 +220,37 @@ function duplicate(db: DatabaseSync, table: string, row: Stored): boolean {
     return false;
   }
 }
+
+check('two rows that change places are seen', async () => {
+  await using world = await pausedRun();
+  const PLACES: Readonly<Record<string, readonly string[]>> = {
+    auto_mode_events: ['event_cursor', 'sequence'],
+    repair_execution_groups: ['binding_ordinal'],
+    action_events: ['sequence', 'group_id'],
+  };
+  for (const [table, columns] of Object.entries(PLACES))
+    for (const column of columns) {
+      const rows = behind(world, (db) => rowsOf(db, table));
+      const sealed = behind(world, (db) => rowsOf(db, 'repair_execution_groups')).map((row) => row['action_group_id']);
+      const own = table === 'action_events' ? rows.filter((row) => sealed.includes(row['group_id'] ?? '')) : rows;
+      const one = own[0];
+      const other = own.findLast((row) =>
+        column === 'group_id'
+          ? row['group_id'] !== one?.['group_id'] && row['sequence'] === one?.['sequence']
+          : row['group_id'] === one?.['group_id'],
+      );
+      if (!one || !other || one[column] === other[column]) continue;
+      const swap = (first: Stored, second: Stored): void =>
+        behind(world, (db) => {
+          disarm(db);
+          const put = db.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`);
+          put.run(typeof first[column] === 'number' ? -1 : 'aside', first['at'] ?? 0);
+          put.run(first[column] ?? null, second['at'] ?? 0);
+          put.run(second[column] ?? null, first['at'] ?? 0);
+        });
+      swap(one, other);
+      assert.equal(await assertNothingBetter(world, `${table}.${column} swapped`), 'seen', `${table}.${column}`);
+      swap({ ...other, at: one['at'] ?? 0 }, { ...one, at: other['at'] ?? 0 });
+      assert.equal(await assertNothingBetter(world, `${table}.${column} put back`), 'unseen');
+    }
+});

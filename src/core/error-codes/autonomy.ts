@@ -184,4 +184,12 @@ export const autonomyErrorCodes = {
     retryable: false,
     resolve: 'Complete the repair with the status that its recorded actions show.',
   },
+  AUDIT_HEAD_INVALID: {
+    family: 'corruption',
+    http: 422,
+    exit: 2,
+    retryable: false,
+    resolve:
+      'Use the head that was stored elsewhere, and the key that it was made with: holdfast audit --head FILE --key FILE',
+  },
 } as const satisfies Record<string, ErrorCodeEntry>;

@@ -31,6 +31,8 @@ const TABLE: readonly (readonly [name: string, group: GroupEvidence, ...claims: 
   ['a write that was done', calls(PROPOSED, DONE), 'yes', 'no', 'no'],
   ['a write that was not done', calls(PROPOSED, NOT_DONE), 'no', 'yes', 'no'],
   ['a write whose result says nothing', calls(PROPOSED, UNCLEAR), 'no', 'no', 'yes'],
+  ['a write that was unknown and is known since', calls(PROPOSED, UNCLEAR, DONE), 'yes', 'no', 'no'],
+  ['a write that was done and then says nothing', calls(PROPOSED, DONE, UNCLEAR), 'no', 'no', 'yes'],
   ['a failed write of which nothing says whether it stands', calls(PROPOSED, line('failed')), 'no', 'no', 'no'],
   ['a write that timed out', calls(PROPOSED, line('timed_out')), 'no', 'no', 'yes'],
   ['a denied write', calls(PROPOSED, told('denied')), 'no', 'yes', 'no'],

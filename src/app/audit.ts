@@ -1,0 +1,83 @@
+import {
+  type Head,
+  type HeadProblem,
+  readHead,
+  type RunAudit,
+  type SessionHead,
+  writeHead,
+} from '../autonomy/index.ts';
+import { LIMITS } from '../core/index.ts';
+import { auditSession, listSessions, type Principal, type SessionProblem } from '../sessions/index.ts';
+import type { Runtime } from './runtime.ts';
+
+/** What everything that is stored came to when it was proved again. */
+export interface WholeAudit {
+  readonly passed: boolean;
+  readonly sessions: number;
+  readonly runs: number;
+  readonly runProblems: RunAudit['problems'];
+  readonly sessionProblems: readonly (SessionProblem & { readonly rootFrameId: string })[];
+  readonly operationErrors: readonly string[];
+  /** Null where no head was held against it. */
+  readonly head: {
+    readonly madeAt: number;
+    readonly sessions: number;
+    readonly problems: readonly HeadProblem[];
+  } | null;
+}
+
+async function sessionsOf({ store }: Runtime, principal: Principal): Promise<string[]> {
+  const found: string[] = [];
+  let after: string | undefined;
+  do {
+    const page = await store.read('app.audit', (tx) =>
+      listSessions(tx, principal, { limit: LIMITS.sessionPageRows, ...(after ? { after } : {}) }),
+    );
+    found.push(...page.items.map((session) => session.rootFrameId));
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return found;
+}
+
+/**
+ * Proves everything of the principal's tenant again: the ledger against what people read, each supervised run, the
+ * operations; and, where a head is given, that nothing it covers was changed or taken away since. With a key the head
+ * must be signed with it. Changes nothing. AUDIT_HEAD_INVALID.
+ */
+export async function auditEverything(
+  runtime: Runtime,
+  principal: Principal,
+  given: { readonly text: string; readonly key: string | null } | null,
+): Promise<WholeAudit> {
+  const head = given === null ? null : readHead(given.text, given.key);
+  const sessions = await sessionsOf(runtime, principal);
+  const runProblems: RunAudit['problems'][number][] = [];
+  const sessionProblems: WholeAudit['sessionProblems'][number][] = [];
+  let runs = 0;
+  for (const rootFrameId of sessions) {
+    const audited = await runtime.autonomy.auditRuns(principal, rootFrameId);
+    runs += audited.runs;
+    runProblems.push(...audited.problems);
+    const { problems } = await runtime.store.read('app.audit', (tx) => auditSession(tx, principal, rootFrameId));
+    sessionProblems.push(...problems.map((problem) => ({ ...problem, rootFrameId })));
+  }
+  const operations = await runtime.operations.audit();
+  const held = head && (await holdAgainst(runtime, principal, head));
+  const passed = operations.passed && runProblems.length + sessionProblems.length + (held?.problems.length ?? 0) === 0;
+  const counts = { sessions: sessions.length, runs };
+  return { passed, ...counts, runProblems, sessionProblems, operationErrors: operations.semantic_errors, head: held };
+}
+
+async function holdAgainst({ autonomy }: Runtime, principal: Principal, { madeAt, sessions }: Head) {
+  const problems: HeadProblem[] = [];
+  for (const one of sessions) problems.push(...(await autonomy.checkHead(principal, one)));
+  return { madeAt, sessions: sessions.length, problems };
+}
+
+/** The head of everything of the principal's tenant now, as the text of its file. See `writeHead`. */
+export async function makeHead(runtime: Runtime, principal: Principal, privatePem: string | null): Promise<string> {
+  const sessions: SessionHead[] = [];
+  for (const rootFrameId of await sessionsOf(runtime, principal))
+    sessions.push(await runtime.autonomy.sessionHead(principal, rootFrameId));
+  return writeHead({ madeAt: runtime.calls.clock.nowMs(), tenant: principal.tenant, sessions }, privatePem);
+}

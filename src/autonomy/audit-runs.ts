@@ -1,0 +1,32 @@
+import { HoldfastError } from '../core/index.ts';
+import type { Principal } from '../sessions/index.ts';
+import type { ReadTx } from '../store/index.ts';
+import type { AutonomyContext } from './context.ts';
+import * as sql from './queries.ts';
+import { proveRun } from './run-proof.ts';
+
+/** What proving all supervised runs of a session came to. */
+export interface RunAudit {
+  readonly runs: number;
+  readonly problems: readonly { readonly runId: string; readonly why: string }[];
+}
+
+/** Proves each run that began here, whole, and goes on where a proof fails. */
+export async function auditRuns(
+  tx: ReadTx,
+  context: AutonomyContext,
+  principal: Principal,
+  rootFrameId: string,
+): Promise<RunAudit> {
+  const runs = (await tx.all(sql.RUNS_OF_ROOT, [rootFrameId])).map(sql.RUNS.read);
+  const own = runs.filter((run) => run.trust_state === 'local');
+  const problems: { readonly runId: string; readonly why: string }[] = [];
+  for (const run of own)
+    try {
+      await proveRun(tx, context, principal, run);
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code.startsWith('STORE_')) throw error;
+      problems.push({ runId: run.run_id, why: `${error.code}: ${error.message}` });
+    }
+  return { runs: own.length, problems };
+}
