@@ -14,7 +14,9 @@ async function runOn(t: TestContext, mode: string) {
   const server = { command: process.execPath, args: [SERVER, mode, log] };
   const connection = await connectMcp({ name: 'odd', server });
   t.after(() => connection.close());
-  const { tools } = await mcpTools(connection, { write: { effect: 'once', needsApproval: false, timeoutMs: 500 } });
+  // Only a server that never answers is waited for to the end.
+  const timeoutMs = mode === 'half' || mode === 'hang' ? 500 : 60_000;
+  const { tools } = await mcpTools(connection, { write: { effect: 'once', needsApproval: false, timeoutMs } });
   const { holdfast } = await openDesk(t);
   const model: ModelFunction = ({ messages }) =>
     messages.at(-1)?.role === 'user'
