@@ -10,6 +10,7 @@ import { dispatchSuite } from './suites/dispatch.ts';
 import { gatewaySuite } from './suites/gateway.ts';
 import { guardSuite } from './suites/guard.ts';
 import { peersSuite } from './suites/peers.ts';
+import { packagesSuite } from './suites/packages.ts';
 import { rawSuite } from './suites/raw.ts';
 import { reportSuite } from './suites/report.ts';
 import { runsSuite } from './suites/runs.ts';
@@ -30,6 +31,7 @@ const SUITES: readonly BenchSuite[] = [
   auditsSuite,
   reportSuite,
   startSuite,
+  packagesSuite,
   peersSuite,
 ];
 

@@ -36,7 +36,7 @@ export interface HoldfastOptions {
   readonly retiredTools?: readonly Tool[];
   /** The folder that a session works in, which checkpoints capture; null where only what was bound to it counts. */
   readonly workspaceOf?: (rootFrameId: string) => string | null;
-  /** Variables whose secrets must never be in a package, whatever they look like: `process.env`. */
+  /** Variables whose secrets must never be in a package, whatever they look like. Default: `process.env`. */
   readonly secretsIn?: Readonly<Record<string, string | undefined>>;
   /** Who is told what happens and how long it takes: `await openTelemetry()`. Default: nobody. */
   readonly telemetry?: Telemetry;

@@ -110,7 +110,7 @@ async function assemble(
     context: sessions,
     histories,
     given: options.workspaceOf,
-    env: options.secretsIn ?? {},
+    env: options.secretsIn ?? process.env,
     faults,
   });
   const keeping = restoreTools(histories.history, store);

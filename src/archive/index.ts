@@ -1,5 +1,11 @@
 export { versionUrl } from './deep/deliveries.ts';
-export { type DeepFindings, examinePackage, preflightPackage, type RecordLimits } from './deep/index.ts';
+export {
+  type DeepFindings,
+  examinePackage,
+  preflightPackage,
+  type RecordLimits,
+  type SecretScan,
+} from './deep/index.ts';
 export { bytesHoldSecret } from './deep/secrets.ts';
 export { isInsideWorkspace, isPlainFileName, isSecretPath } from './deep/file-names.ts';
 export { type DeepOptions, type DeepReport, deepVerify } from './deep-verify.ts';
@@ -24,4 +30,4 @@ export {
 export { bytesSource, type ByteSource, fileSource } from './source.ts';
 export { readTrustedKeys, type TrustedKeys } from './trusted-keys.ts';
 export { type Verification, verifyAlone, verifyPackage, type VerifyReport } from './verify.ts';
-export { type NewMember, writeArchive } from './writer.ts';
+export { type NewMember, writeArchive, writeArchiveFile } from './writer.ts';

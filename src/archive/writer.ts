@@ -1,6 +1,6 @@
 import { crc32, createDeflateRaw } from 'node:zlib';
 import { pipeline, Readable } from 'node:stream';
-import { fail } from '../core/index.ts';
+import { fail, type FileSystem } from '../core/index.ts';
 import { ARCHIVE_LIMITS } from './limits.ts';
 import { NameSet, nameFault } from './member-names.ts';
 import { printable } from './printable.ts';
@@ -95,13 +95,17 @@ async function* counted(member: NewMember, into: { crc32: number; size: number }
   }
 }
 
+/** What comes out at a time. The bytes do not depend on it. */
+const OUT_BYTES = 256 * 1024;
+
 function deflated(content: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
-  const engine = createDeflateRaw();
-  pipeline(Readable.from(content), engine, () => {});
+  const engine = createDeflateRaw({ chunkSize: OUT_BYTES });
+  // Without a buffer of objects between them, a large member would be read ahead by sixteen chunks.
+  pipeline(Readable.from(content, { highWaterMark: 1 }), engine, () => {});
   return engine as AsyncIterable<Buffer>;
 }
 
-function recordOf(name: string, measured: Measured, localOffset: number): WrittenMember {
+function recordOf(name: string, measured: Omit<Measured, 'kept'>, localOffset: number): WrittenMember {
   const bytes = Buffer.from(name);
   return {
     name: bytes,
@@ -127,9 +131,87 @@ async function* memberBytes(member: NewMember, measured: Measured, record: Writt
   const again = { crc32: 0, size: 0 };
   const content = counted(member, again);
   for await (const chunk of measured.stored ? content : deflated(content)) yield Buffer.from(chunk);
-  if (again.size !== measured.size || again.crc32 !== measured.crc32)
-    throw fail('ARCHIVE_CHANGED', `'${printable(member.name)}' changed while it was being written.`);
+  if (again.size !== measured.size || again.crc32 !== measured.crc32) throw hasChanged(member);
 }
+
+const hasChanged = ({ name }: NewMember) =>
+  fail('ARCHIVE_CHANGED', `'${printable(name)}' changed while it was being written.`);
+
+/**
+ * Writes the bytes of `writeArchive` to a file that must not be there yet, and says how many they are. Each content is
+ * read and deflated once, whatever its size: the header in front of it is filled in afterwards.
+ */
+export async function writeArchiveFile(
+  files: FileSystem,
+  path: string,
+  members: Iterable<NewMember>,
+): Promise<{ readonly size: number }> {
+  const ordered = checkedMembers(members);
+  const fd = files.open(path, 'wx', 0o600);
+  try {
+    const file = new ArchiveFile(files, fd);
+    for (const member of ordered) await file.add(member);
+    return { size: file.close() };
+  } finally {
+    files.close(fd);
+  }
+}
+
+/** A file that is written at places: what stands in front of a member is known after the member alone. */
+class ArchiveFile {
+  readonly #files: FileSystem;
+  readonly #fd: number;
+  readonly #written: WrittenMember[] = [];
+  #end = 0;
+
+  constructor(files: FileSystem, fd: number) {
+    this.#files = files;
+    this.#fd = fd;
+  }
+
+  async add(member: NewMember): Promise<void> {
+    const header = this.#end;
+    const data = header + encodeLocal(recordOf(member.name, NOTHING, header)).length;
+    const input = { crc32: 0, size: 0 };
+    let compressedSize = await this.#put(data, deflated(counted(member, input)));
+    const stored = input.size > compressedSize * STORED_ABOVE_RATIO;
+    if (stored) {
+      const again = { crc32: 0, size: 0 };
+      compressedSize = await this.#put(data, counted(member, again));
+      if (again.size !== input.size || again.crc32 !== input.crc32) throw hasChanged(member);
+    }
+    const record = recordOf(member.name, { ...input, compressedSize, stored }, header);
+    this.#write(encodeLocal(record), header);
+    this.#written.push(record);
+    this.#end = data + compressedSize;
+  }
+
+  async #put(from: number, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+    let at = from;
+    for await (const chunk of chunks) {
+      this.#write(chunk, at);
+      at += chunk.length;
+      if (at > ARCHIVE_LIMITS.archiveBytes) throw tooLarge();
+    }
+    return at - from;
+  }
+
+  #write(bytes: Uint8Array, position: number): void {
+    for (let done = 0; done < bytes.byteLength; )
+      done += this.#files.write(this.#fd, bytes.subarray(done), position + done);
+  }
+
+  /** The directory, after the last member; gives the size of the file. */
+  close(): number {
+    for (const bytes of closing(this.#written, this.#end)) {
+      this.#write(bytes, this.#end);
+      this.#end += bytes.length;
+    }
+    return this.#end;
+  }
+}
+
+const NOTHING = { crc32: 0, size: 0, compressedSize: 0, stored: false } as const;
 
 function* closing(written: readonly WrittenMember[], directoryOffset: number): Generator<Buffer> {
   let size = 0;

@@ -14,16 +14,22 @@ interface Finding {
 /** The text with every secret replaced by `[REDACTED]`; names and keys of assignments stay. A fixed point of itself. */
 export function redactText(text: string): string {
   let current = text;
-  for (const search of SEARCHES) current = replaceAll(current, search);
+  for (const { mayBeIn, search } of SEARCHES) if (mayBeIn(current)) current = replaceAll(current, search);
   return current;
 }
 
 /** Whether a text has a secret in it; `[REDACTED]` is none. */
 export function containsSecret(text: string): boolean {
-  return SEARCHES.some((search) => !search(text).next().done);
+  return SEARCHES.some(({ mayBeIn, search }) => mayBeIn(text) && !search(text).next().done);
 }
 
 type Search = (text: string) => Generator<Finding>;
+
+/** A search, and what is quickly seen of a text that has nothing for it: most texts are short and have no secret. */
+interface GuardedSearch {
+  readonly mayBeIn: (text: string) => boolean;
+  readonly search: Search;
+}
 
 function replaceAll(text: string, search: Search): string {
   let out = '';
@@ -66,21 +72,40 @@ function whole(pattern: RegExp): Search {
   };
 }
 
-const ASSIGNMENT = /(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)[ \t]*=(?!=)[ \t]*/g;
 const SECRET_NAME = /API_KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|PRIVATE_KEY/i;
 const ASSIGNED = /[^\s#;]+/y;
+const BLANKS = /[ \t]*/y;
+const [EQUALS, BLANK, TAB, DIGIT_0, DIGIT_9] = [0x3d, 0x20, 0x09, 0x30, 0x39] as const;
 
-/** `NAME=value` where the name says that the value is a secret. */
+/** `NAME=value` where the name says that the value is a secret. Looked for from the `=`, which texts have few of. */
 function* assignments(text: string): Generator<Finding> {
   let done = 0;
-  for (const match of text.matchAll(ASSIGNMENT)) {
-    const at = match.index + match[0].length;
-    if (match.index < done || !SECRET_NAME.test(match[1] as string)) continue;
+  for (let sign = text.indexOf('='); sign >= 0; sign = text.indexOf('=', sign + 1)) {
+    if (text.charCodeAt(sign + 1) === EQUALS) continue;
+    const name = nameBefore(text, sign);
+    if (name === undefined || name.from < done || !SECRET_NAME.test(text.slice(name.from, name.to))) continue;
+    const at = sign + 1 + (matchHere(BLANKS, text, sign + 1)?.[0].length ?? 0);
     const finding = valueAt(text, at, ASSIGNED);
     if (finding) yield finding;
     done = finding?.to ?? at;
   }
 }
+
+/** The whole word that stands before a place, blanks between; undefined for none, or one that begins with a digit. */
+function nameBefore(text: string, place: number): { readonly from: number; readonly to: number } | undefined {
+  let to = place;
+  while (to > 0 && isBlank(text.charCodeAt(to - 1))) to -= 1;
+  let from = to;
+  while (from > 0 && isWordUnit(text.charCodeAt(from - 1))) from -= 1;
+  const first = text.charCodeAt(from);
+  return from === to || (first >= DIGIT_0 && first <= DIGIT_9) ? undefined : { from, to };
+}
+
+const isBlank = (unit: number): boolean => unit === BLANK || unit === TAB;
+const WORD_UNITS: ReadonlySet<number> = new Set(
+  Array.from({ length: 128 }, (_, unit) => unit).filter((unit) => /[A-Za-z0-9_]/.test(String.fromCharCode(unit))),
+);
+const isWordUnit = (unit: number): boolean => WORD_UNITS.has(unit);
 
 const KEYED =
   /(?:api[_-]?key|access[_-]?token|auth[_-]?token|password|passwd|secret|credential|private[_-]?key)(\\{0,64}["'])?[ \t\r\n]{0,64}:[ \t\r\n]{0,64}/gi;
@@ -131,4 +156,12 @@ function closingQuote(text: string, from: number, quote: string): number | undef
   return undefined;
 }
 
-const SEARCHES: readonly Search[] = [privateKeys, whole(BEARER), whole(TOKEN), assignments, keyedValues];
+const BEARER_WORD = /bearer/i;
+
+const SEARCHES: readonly GuardedSearch[] = [
+  { mayBeIn: (text) => text.includes('-----BEGIN'), search: privateKeys },
+  { mayBeIn: (text) => BEARER_WORD.test(text), search: whole(BEARER) },
+  { mayBeIn: (text) => text.includes('-') || text.includes('_'), search: whole(TOKEN) },
+  { mayBeIn: (text) => text.includes('='), search: assignments },
+  { mayBeIn: (text) => text.includes(':'), search: keyedValues },
+];

@@ -1,5 +1,8 @@
-import { writeArchive } from '../../src/archive/index.ts';
-import { assert, check } from '../support/index.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeArchive, writeArchiveFile } from '../../src/archive/index.ts';
+import { nodeFileSystem } from '../../src/core/index.ts';
+import { assert, check, temporaryFolder } from '../support/index.ts';
 import { dice } from './support/fuzz.ts';
 import { readAll } from './support/read-all.ts';
 
@@ -52,6 +55,36 @@ check('a member too large to keep compressed is read twice, and refused when it 
   const fickle = () => [noise, Buffer.from([(times += 1)])];
   await assert.rejects(written({ fickle }), { code: 'ARCHIVE_CHANGED' });
 });
+
+check(
+  'a file gets the same bytes as a stream, each content read once; only what is stored is read again',
+  async (t) => {
+    const random = dice(11);
+    const noise = Buffer.from(Array.from({ length: 5_000_000 }, () => random.below(256)));
+    let reads = 0;
+    const members = {
+      noise: () => {
+        reads += 1;
+        return [noise.subarray(0, 7), noise.subarray(7)];
+      },
+      zeros: () => [Buffer.alloc(3_000_000)],
+      é: of('text'),
+      empty: of(''),
+    };
+    const streamed = await written(members);
+    reads = 0;
+    const path = join(await temporaryFolder(t), 'a.zip');
+    const parts = Object.entries(members).map(([name, content]) => ({ name, content }));
+    const { size } = await writeArchiveFile(nodeFileSystem, path, parts);
+    assert.equal(reads, 1);
+    assert.equal(size, streamed.length);
+    assert.ok(readFileSync(path).equals(streamed));
+    let times = 0;
+    const fickle = [{ name: 'a', content: () => [Buffer.alloc(100_000 + (times += 1))] }];
+    const again = `${path}.2`;
+    await assert.rejects(writeArchiveFile(nodeFileSystem, again, fickle), { code: 'ARCHIVE_CHANGED' });
+  },
+);
 
 check('the writer refuses what the reader would refuse', async () => {
   await assert.rejects(written({}), { code: 'ARCHIVE_EMPTY' });

@@ -8,10 +8,11 @@ import { DeepContext, type RecordLimits } from './context.ts';
 import { checkDeliveries } from './deliveries.ts';
 import { checkGraph } from './graph.ts';
 import { checkIdentities, checkLists, checkReferences } from './records.ts';
-import { holdsNamedSecret, scanForSecrets } from './secrets.ts';
+import { holdsNamedSecret, scanForSecrets, type SecretScan } from './secrets.ts';
 import { checkWorkspace } from './workspace.ts';
 
 export type { RecordLimits } from './context.ts';
+export type { SecretScan } from './secrets.ts';
 
 /** The documents of a package, and everything that would keep it from being imported, in the order in which it shows. */
 export interface DeepFindings {
@@ -24,14 +25,18 @@ export interface DeepFindings {
  * workspace, artifacts, sealed states, deliveries. Each step runs only when those before it found nothing, because what
  * it looks at rests on them. Auto mode history is not replayed here.
  */
-export async function examinePackage(pkg: SessionPackage, limits: RecordLimits = {}): Promise<DeepFindings> {
+export async function examinePackage(
+  pkg: SessionPackage,
+  limits: RecordLimits = {},
+  scan: SecretScan = {},
+): Promise<DeepFindings> {
   const missing = DOCUMENTS.filter((name) => !pkg.files.has(name));
   if (missing.length > 0)
     return {
       documents: new Map(),
       findings: missing.map((name) => aboutFile('PACKAGE_DOCUMENT_MISSING', 'required document is missing', name)),
     };
-  const secrets = await scanForSecrets(pkg);
+  const secrets = await scanForSecrets(pkg, scan);
   if (secrets.length > 0) return { documents: new Map(), findings: secrets };
   const { documents, findings } = await readDocuments(pkg);
   if (findings.length > 0) return { documents, findings };
@@ -44,8 +49,12 @@ export async function examinePackage(pkg: SessionPackage, limits: RecordLimits =
 }
 
 /** `examinePackage` where a package must be importable: the first finding is thrown; gives the documents. */
-export async function preflightPackage(pkg: SessionPackage, limits: RecordLimits = {}): Promise<Documents> {
-  const { documents, findings } = await examinePackage(pkg, limits);
+export async function preflightPackage(
+  pkg: SessionPackage,
+  limits: RecordLimits = {},
+  scan: SecretScan = {},
+): Promise<Documents> {
+  const { documents, findings } = await examinePackage(pkg, limits, scan);
   if (findings[0]) throw refusal(findings[0]);
   return documents;
 }

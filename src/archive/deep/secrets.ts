@@ -7,16 +7,22 @@ import type { SessionPackage } from '../package.ts';
 const WINDOW = 2 * 1024 * 1024;
 const OVERLAP = 64 * 1024;
 
+/** What whoever looks for secrets knows beyond their shapes. */
+export interface SecretScan {
+  /** Texts that are secrets whatever they look like. */
+  readonly known?: readonly string[];
+  /** Digests of contents that were looked through before, with the same knowledge. */
+  readonly lookedAt?: ReadonlySet<string>;
+}
+
 /** Looks for secrets in every file but the manifest, as text, whatever its bytes are; names the files, never a value. */
-export async function scanForSecrets(pkg: SessionPackage): Promise<Finding[]> {
+export async function scanForSecrets(pkg: SessionPackage, { known, lookedAt }: SecretScan = {}): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const path of pkg.files.keys())
-    if (path !== MANIFEST_NAME && (await holdsSecret(pkg, path)))
+  for (const [path, { sha256 }] of pkg.files)
+    if (path !== MANIFEST_NAME && !lookedAt?.has(sha256) && (await bytesHoldSecret(pkg.content(path), known)))
       findings.push(aboutFile('PACKAGE_SECRET', 'secret material in', path));
   return findings;
 }
-
-const holdsSecret = (pkg: SessionPackage, path: string): Promise<boolean> => bytesHoldSecret(pkg.content(path));
 
 /**
  * Whether bytes, read as text whatever they are, hold something shaped like a secret, or one of the `known` texts. All

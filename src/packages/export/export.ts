@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import {
   ARCHIVE_LIMITS,
@@ -9,18 +8,11 @@ import {
   PACKAGE_SCHEMA,
   preflightPackage,
   sealManifest,
-  writeArchive,
+  type SecretScan,
+  type SessionPackage,
+  writeArchiveFile,
 } from '../../archive/index.ts';
-import {
-  canonicalJson,
-  fail,
-  HoldfastError,
-  type JsonObject,
-  type JsonValue,
-  makeFolder,
-  redact,
-  writeAll,
-} from '../../core/index.ts';
+import { fail, HoldfastError, type JsonObject, type JsonValue, makeFolder } from '../../core/index.ts';
 import {
   ARTIFACT,
   ARTIFACT_VERSION,
@@ -43,6 +35,7 @@ import { packageArtifacts, type PackagedArtifacts } from './artifacts.ts';
 import * as documents from './documents.ts';
 import { beginExport, exportMark, type ExportStart, notExportable } from './guard.ts';
 import { reproductionNotes } from './notes.ts';
+import { SafeText } from './safe-text.ts';
 import { StagedFiles } from './staged.ts';
 import { EMPTY_TREE, EMPTY_TREE_ID, PackagedTrees } from './workspace.ts';
 
@@ -107,27 +100,29 @@ export async function exportPackage(
   makeStages: MakeExportStages = (...args) => new ExportStages(...args),
 ): Promise<ExportedPackage> {
   const { store, files, ids, stagingFolder } = context;
+  const secrets = secretValues(context);
+  const safe = new SafeText(secrets);
   const start = await store.read('packages.export', async (tx) => {
     const begun = await beginExport(tx, context, principal, rootFrameId);
-    await documents.requireSealedUnchanged({ tx, session: begun.session }, isRedacted);
+    await documents.requireSealedUnchanged({ tx, session: begun.session }, (value) => safe.changes(value));
     return begun;
   });
   const folder = join(stagingFolder, ids.next());
   makeFolder(files, folder);
   try {
-    const staged = new StagedFiles(files, folder);
-    await stage(context, principal, start, staged, makeStages(context, start.session));
-    const built = await build(context, staged, join(folder, 'package.zip'));
-    await requireImportable(context, built.path);
+    const staged = new StagedFiles(files, folder, safe);
+    const stages = makeStages(context, start.session);
+    const lookedAt = await stage({ context, principal, start, staged, stages, safe, secrets });
+    const path = join(folder, 'package.zip');
+    const written = await build(context, staged, path);
+    const { archiveSha256 } = await requireImportable(context, path, { known: secrets, lookedAt });
     await store.read('packages.export', (tx) => requireUnchanged(tx, start));
-    return exported(context, folder, built, rootFrameId);
+    return exported(context, folder, { ...written, path, sha256: archiveSha256 }, rootFrameId);
   } catch (error) {
     removeFolder(files, folder);
     throw error;
   }
 }
-
-const isRedacted = (value: JsonValue): boolean => canonicalJson(redact(value)) !== canonicalJson(value);
 
 /** EXPORT_SOURCE_CHANGED when the session is no longer what it was when the export began. */
 async function requireUnchanged(tx: ReadTx, { session, mark }: ExportStart): Promise<void> {
@@ -135,16 +130,28 @@ async function requireUnchanged(tx: ReadTx, { session, mark }: ExportStart): Pro
     throw fail('EXPORT_SOURCE_CHANGED', 'The session changed during export.');
 }
 
-async function stage(
-  context: PackageContext,
-  principal: Principal,
-  start: ExportStart,
-  staged: StagedFiles,
-  stages: ExportStages,
-): Promise<void> {
+interface Staging {
+  readonly context: PackageContext;
+  readonly principal: Principal;
+  readonly start: ExportStart;
+  readonly staged: StagedFiles;
+  readonly stages: ExportStages;
+  readonly safe: SafeText;
+  readonly secrets: readonly string[];
+}
+
+/** Stages every file of the package. Gives the digests of the contents in which no secret was found. */
+async function stage({
+  context,
+  principal,
+  start,
+  staged,
+  stages,
+  safe,
+  secrets,
+}: Staging): Promise<ReadonlySet<string>> {
   const { store } = context;
   const { session } = start;
-  const secrets = secretValues(context);
   const { rootFrameId: root } = session;
   const before = await store.read('packages.export', (tx) => readBefore(tx, root));
   const trees = new PackagedTrees(context.workspaces, secrets);
@@ -173,8 +180,9 @@ async function stage(
     const autoMode = await autoModeDocument(context.autoMode, known, before.cellIds);
     const tools: documents.DocumentTools = { ...known, autoMode };
     await stageDocuments(staged, tools);
-    staged.addText('REPRODUCE.md', await notes(tools, artifacts));
+    staged.addText('REPRODUCE.md', await notes(tools, artifacts, safe));
   });
+  return new Set([...trees.blobs.keys(), ...artifacts.data.keys()]);
 }
 
 function requireMembers(count: number): void {
@@ -223,14 +231,14 @@ async function stageDocuments(staged: StagedFiles, tools: documents.DocumentTool
 }
 
 /** The notes see what travels: redacted, and without what was left out. */
-async function notes(tools: documents.DocumentTools, artifacts: PackagedArtifacts): Promise<Buffer> {
+async function notes(tools: documents.DocumentTools, artifacts: PackagedArtifacts, safe: SafeText): Promise<Buffer> {
   const list = async (value: unknown): Promise<JsonValue[]> =>
-    (await allOf(value as AsyncIterable<JsonValue>)).map((item) => redact(item));
+    (await allOf(value as AsyncIterable<JsonValue>)).map((item) => safe.value(item));
   const environment = documents.environmentDocument(tools);
   const { project } = await documents.sessionDocument(tools);
   return reproductionNotes({
     rootFrameId: tools.session.rootFrameId,
-    projectName: (redact(project as JsonObject) as { name: string }).name,
+    projectName: (safe.value(project as JsonObject) as { name: string }).name,
     environment: {
       generations: await list(environment['generations']),
       artifact_environment_snapshots: await list(environment['artifact_environment_snapshots']),
@@ -247,32 +255,27 @@ interface Built {
   readonly manifestSha256: string;
 }
 
-async function build({ files, faults }: PackageContext, staged: StagedFiles, path: string): Promise<Built> {
+async function build(
+  { files, faults }: PackageContext,
+  staged: StagedFiles,
+  path: string,
+): Promise<Pick<Built, 'size' | 'manifestSha256'>> {
   const { text, digest } = sealManifest(staged.rows);
   const manifest = { name: MANIFEST_NAME, content: () => [Buffer.from(text)] };
-  const hash = createHash('sha256');
-  let size = 0;
-  const fd = files.open(path, 'wx', 0o600);
-  try {
-    for await (const chunk of writeArchive([...staged.members, manifest])) {
-      hash.update(chunk);
-      size += chunk.length;
-      writeAll(files, fd, chunk);
-    }
-  } finally {
-    files.close(fd);
-  }
+  const { size } = await writeArchiveFile(files, path, [...staged.members, manifest]);
   await faults.reach('package-temp-written');
-  return { path, sha256: hash.digest('hex'), size, manifestSha256: digest };
+  return { size, manifestSha256: digest };
 }
 
 /** Reads the package back as an importer does: what could not be imported is never given away. */
-async function requireImportable(context: PackageContext, path: string): Promise<void> {
+async function requireImportable(context: PackageContext, path: string, scan: SecretScan): Promise<SessionPackage> {
   const source = await fileSource(path);
   try {
     const { clock, ids, autoMode } = context;
     const pkg = await openPackage(source, { clock });
-    await planImport(new PackageReader(pkg, await preflightPackage(pkg, context.limits)), { clock, ids, autoMode });
+    const read = await preflightPackage(pkg, context.limits, scan);
+    await planImport(new PackageReader(pkg, read), { clock, ids, autoMode });
+    return pkg;
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
     throw notExportable(error.message, error);

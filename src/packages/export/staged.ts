@@ -1,15 +1,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { ManifestRow, NewMember } from '../../archive/index.ts';
-import {
-  canonicalJson,
-  compareCodePoints,
-  type FileSystem,
-  type JsonValue,
-  redact,
-  writeAll,
-} from '../../core/index.ts';
+import { canonicalJson, compareCodePoints, type FileSystem, type JsonValue, writeAll } from '../../core/index.ts';
 import { fileChunks } from '../import/files.ts';
+import type { SafeText } from './safe-text.ts';
 
 /** What is written to a file at once. */
 const BUFFER_UNITS = 256 * 1024;
@@ -28,9 +22,12 @@ export class StagedFiles {
   readonly #rows: ManifestRow[] = [];
   readonly #members: NewMember[] = [];
 
-  constructor(files: FileSystem, folder: string) {
+  readonly #safe: SafeText;
+
+  constructor(files: FileSystem, folder: string, safe: SafeText) {
     this.#files = files;
     this.#folder = folder;
+    this.#safe = safe;
   }
 
   get rows(): readonly ManifestRow[] {
@@ -63,8 +60,8 @@ export class StagedFiles {
         out.text(`${first ? '{' : ','}${canonicalJson(key)}:`);
         first = false;
         const value = members[key] as JsonValue | StagedList;
-        if (isStream(value)) await writeList(out, value);
-        else out.text(canonicalJson(redact(value)));
+        if (isStream(value)) await writeList(out, value, this.#safe);
+        else out.text(this.#safe.of(value));
       }
       out.text('}');
     } finally {
@@ -74,10 +71,10 @@ export class StagedFiles {
   }
 }
 
-async function writeList(out: DocumentFile, list: StagedList): Promise<void> {
+async function writeList(out: DocumentFile, list: StagedList, safe: SafeText): Promise<void> {
   let mark = '[';
   for await (const item of list) {
-    out.text(mark + canonicalJson(redact(item)));
+    out.text(mark + safe.of(item));
     mark = ',';
   }
   out.text(mark === '[' ? '[]' : ']');

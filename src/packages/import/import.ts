@@ -1,12 +1,4 @@
-import {
-  bytesHoldSecret,
-  type ByteSource,
-  MANIFEST_NAME,
-  openPackage,
-  preflightPackage,
-  printable,
-  type SessionPackage,
-} from '../../archive/index.ts';
+import { type ByteSource, openPackage, preflightPackage, type SessionPackage } from '../../archive/index.ts';
 import { fail, StorageIntegrityError } from '../../core/index.ts';
 import type { Principal } from '../../sessions/index.ts';
 import type { Tx } from '../../store/index.ts';
@@ -38,8 +30,8 @@ export async function importPackage(
   { makeStages = (...args) => new ImportStages(...args), within }: ImportOptions = {},
 ): Promise<ImportResult> {
   const pkg = await openPackage(source, { clock: context.clock });
-  await refuseKnownSecrets(context, pkg);
-  const documents = await preflightPackage(pkg, context.limits);
+  // Values that this installation keeps secret are no shapes: they are looked for by themselves.
+  const documents = await preflightPackage(pkg, context.limits, { known: secretValues(context) });
   const { ids, clock, autoMode } = context;
   const plan = await planImport(new PackageReader(pkg, documents), { ids, clock, autoMode });
   await source.checkUnchanged();
@@ -57,15 +49,6 @@ export async function importPackage(
   }
   await context.faults.reach('import-promoted');
   return result;
-}
-
-/** Values that this installation keeps secret are no shapes: they are looked for by themselves. */
-async function refuseKnownSecrets(context: PackageContext, pkg: SessionPackage): Promise<void> {
-  const known = secretValues(context);
-  if (known.length === 0) return;
-  for (const path of pkg.files.keys())
-    if (path !== MANIFEST_NAME && (await bytesHoldSecret(pkg.content(path), known)))
-      throw fail('PACKAGE_SECRET', `secret material in: ${printable(path)}`);
 }
 
 async function carryOut(

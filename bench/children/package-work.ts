@@ -1,0 +1,33 @@
+// node bench/children/package-work.ts make|export|import|copy DATA_DIR FILE [SESSION]
+// Does one thing and says on one line how long it took and how much memory the process had at most.
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { fileSource } from '../../src/archive/index.ts';
+import { Holdfast } from '../../src/index.ts';
+
+const [what = '', dataDir = '', file = '', session = ''] = process.argv.slice(2);
+const holdfast = await Holdfast.open({ dataDir, secretsIn: {} });
+const { packages, principal } = holdfast.runtime;
+const before = process.memoryUsage().rss;
+const start = performance.now();
+const cpuBefore = process.cpuUsage();
+const answer = what === 'export' ? await exported() : await imported();
+const ms = performance.now() - start;
+const { user, system } = process.cpuUsage(cpuBefore);
+const peak = process.resourceUsage().maxRSS * 1024;
+await holdfast.close();
+process.stdout.write(`${JSON.stringify({ ms, cpuMs: (user + system) / 1000, before, peak, answer })}\n`);
+
+async function exported(): Promise<string> {
+  using made = await packages.export(principal, session);
+  const fd = openSync(file, 'w', 0o600);
+  for (const chunk of made.chunks()) writeSync(fd, chunk);
+  closeSync(fd);
+  return made.manifestSha256;
+}
+
+async function imported(): Promise<string> {
+  const source = await fileSource(file);
+  const { root_frame_id: root } = await packages.import(principal, source);
+  await source.close();
+  return root;
+}

@@ -1,0 +1,41 @@
+import { canonicalJson, isJsonObject, type JsonValue, REDACTED, redact } from '../../core/index.ts';
+
+/** JSON without secrets: nothing that is shaped like one, and none of the values that this installation keeps. */
+export class SafeText {
+  readonly #known: readonly string[];
+  /** As they stand inside JSON texts. */
+  readonly #spelled: readonly string[];
+
+  constructor(known: readonly string[]) {
+    this.#known = known;
+    this.#spelled = known.map((value) => canonicalJson(value).slice(1, -1));
+  }
+
+  /** The canonical text of a value without its secrets. */
+  of(value: JsonValue): string {
+    const shapeless = redact(value);
+    const text = canonicalJson(shapeless);
+    return this.#spelled.some((secret) => text.includes(secret)) ? canonicalJson(this.#without(shapeless)) : text;
+  }
+
+  /** The value itself without its secrets. */
+  value(value: JsonValue): JsonValue {
+    return this.#without(redact(value));
+  }
+
+  /** Whether something of a value would be replaced. */
+  changes(value: JsonValue): boolean {
+    return this.of(value) !== canonicalJson(value);
+  }
+
+  #without(value: JsonValue): JsonValue {
+    if (typeof value === 'string') return this.#text(value);
+    if (Array.isArray(value)) return value.map((item) => this.#without(item));
+    if (!isJsonObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [this.#text(key), this.#without(member)]));
+  }
+
+  #text(text: string): string {
+    return this.#known.reduce((left, one) => left.replaceAll(one, REDACTED), text);
+  }
+}
