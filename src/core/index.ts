@@ -54,7 +54,7 @@ export { JSON_PROFILES, type JsonProfile, readStrictJson } from './strict-json.t
 export { RowChain } from './row-chain.ts';
 export { codePointLength, codePointsWithin, isBlank, requireText, trimText } from './text.ts';
 export { isSecretKey, redact, type RedactOptions } from './redact.ts';
-export { containsSecret, REDACTED, redactText } from './secret-patterns.ts';
+export { containsSecret, jsonMayHoldSecret, REDACTED, redactText } from './secret-patterns.ts';
 export { displayLines, displayText } from './display-text.ts';
 export {
   INJECTION_RULES,

@@ -23,6 +23,18 @@ export function containsSecret(text: string): boolean {
   return SEARCHES.some(({ mayBeIn, search }) => mayBeIn(text) && !search(text).next().done);
 }
 
+const WORDS_OF_SECRETS =
+  /api[_-]?key|access[_-]?token|auth[_-]?token|passw(?:or)?d|secret|credential|private[_-]?key|bearer|-----BEGIN|(?:sk|ark|ghp|gho|github_pat|hf|xox[baprs])[-_][A-Za-z0-9._-]{8}/i;
+const WORD_OF_ASSIGNMENTS = /token/i;
+
+/**
+ * False for the text of a JSON value in which nothing can be a secret, by its shape or by its key, however it is
+ * escaped: `redact` leaves the value as it is. True means that it has to be looked at.
+ */
+export function jsonMayHoldSecret(text: string): boolean {
+  return WORDS_OF_SECRETS.test(text) || (text.includes('=') && WORD_OF_ASSIGNMENTS.test(text));
+}
+
 type Search = (text: string) => Generator<Finding>;
 
 /** A search, and what is quickly seen of a text that has nothing for it: most texts are short and have no secret. */

@@ -1,6 +1,7 @@
-import type { JsonObject } from '../../core/index.ts';
-import { DOCUMENT_BYTES, DOCUMENTS, type Documents, parseDocument } from '../documents.ts';
+import type { JsonObject, JsonValue } from '../../core/index.ts';
+import { DOCUMENT_BYTES, type DocumentName, DOCUMENTS, type Documents, parseDocument } from '../documents.ts';
 import { aboutFile, type Finding, refusal } from '../finding.ts';
+import { readLedger } from '../ledger-document.ts';
 import type { SessionPackage } from '../package.ts';
 import { checkArtifacts } from './artifacts.ts';
 import { checkCheckpointStates } from './checkpoint-states.ts';
@@ -14,7 +15,10 @@ import { checkWorkspace } from './workspace.ts';
 export type { RecordLimits } from './context.ts';
 export type { SecretScan } from './secrets.ts';
 
-/** The documents of a package, and everything that would keep it from being imported, in the order in which it shows. */
+/**
+ * The documents of a package (the ledger's groups as outlines: see `readLedger`), and everything that would keep it from
+ * being imported, in the order in which it shows.
+ */
 export interface DeepFindings {
   readonly documents: Documents;
   readonly findings: readonly Finding[];
@@ -74,10 +78,26 @@ async function readDocuments(pkg: SessionPackage): Promise<{ documents: Document
   const documents = new Map<string, JsonObject>();
   const findings: Finding[] = [];
   for (const name of DOCUMENTS) {
-    const document = parseDocument(await pkg.bytes(name, DOCUMENT_BYTES));
+    let namesSecret = false;
+    const see = (value: JsonValue): void => {
+      namesSecret ||= holdsNamedSecret(value);
+    };
+    const document = await (name === LEDGER ? readLedgerOf(pkg, see) : readWhole(pkg, name));
     if (!document) findings.push(aboutFile('PACKAGE_DOCUMENT_INVALID', 'not one strict JSON object', name));
-    else if (holdsNamedSecret(document)) findings.push(aboutFile('PACKAGE_SECRET', 'secret material in', name));
+    else if (namesSecret || holdsNamedSecret(document))
+      findings.push(aboutFile('PACKAGE_SECRET', 'secret material in', name));
     else documents.set(name, document);
   }
   return { documents, findings };
+}
+
+const LEDGER = 'ledger.json';
+
+async function readWhole(pkg: SessionPackage, name: DocumentName): Promise<JsonObject | undefined> {
+  return parseDocument(await pkg.bytes(name, DOCUMENT_BYTES));
+}
+
+/** The ledger may be larger than all else together: of its groups only outlines stay. */
+async function readLedgerOf(pkg: SessionPackage, see: (group: JsonValue) => void): Promise<JsonObject | undefined> {
+  return (pkg.files.get(LEDGER)?.size ?? 0) > DOCUMENT_BYTES ? undefined : readLedger(pkg.content(LEDGER), see);
 }

@@ -6,6 +6,7 @@ import {
   type JsonValue,
   screenInjection,
 } from '../../core/index.ts';
+import { ledgerGroups } from '../../archive/index.ts';
 import type { ActionEvent, ActionGroup, ExecutionAttempt, Message } from '../../sessions/index.ts';
 import { withoutProof } from './delivery-text.ts';
 import { Fields, fieldsOf } from './fields.ts';
@@ -83,21 +84,21 @@ const CALL_NAMES = [
 
 /** The ledger: branch by branch, parents first, so that what came later on a branch stands later in the session. */
 export class LedgerPlan {
-  readonly groups: PlannedGroup[] = [];
   readonly #reader: PackageReader;
   readonly #ids: Identities;
-  readonly #screen: InjectionScreen;
+  /** How many lines of the ledger stand before each group, in the order in which groups are written. */
+  readonly #before = new Map<string, number>();
+  #isInOrder = true;
   /** For each branch: ordinals, and the position of the last line of the group. */
   readonly #ends = new Map<string, { readonly ordinal: number; readonly position: number }[]>();
 
-  constructor(reader: PackageReader, ids: Identities, screen: InjectionScreen) {
+  constructor(reader: PackageReader, ids: Identities) {
     this.#reader = reader;
     this.#ids = ids;
-    this.#screen = screen;
   }
 
-  /** `branches` are old names, parents first. */
-  build(branches: readonly string[]): void {
+  /** Names everything and gives every group its place. `branches` are old names, parents first. */
+  lay(branches: readonly string[]): void {
     const rows = fieldsOf(this.#reader.records('ledger.json', 'groups'), 'an action group');
     this.#allocate(rows);
     const byBranch = Map.groupBy(rows, (row) => row.text('branch_id'));
@@ -106,13 +107,35 @@ export class LedgerPlan {
       const ends: { ordinal: number; position: number }[] = [];
       const own = byBranch.get(branch) ?? [];
       for (const row of own.toSorted((a, b) => a.needCount('ordinal') - b.needCount('ordinal'))) {
-        const planned = this.#group(row, position);
-        position += 1 + planned.events.length;
-        this.groups.push(planned);
-        ends.push({ ordinal: planned.group.ordinal, position });
+        this.#before.set(row.needText('group_id'), position);
+        position += 1 + row.objects('events').length;
+        ends.push({ ordinal: row.needCount('ordinal'), position });
       }
       this.#ends.set(branch, ends);
     }
+    const laid = this.#before.keys();
+    this.#isInOrder = rows.every((row) => row.text('group_id') === laid.next().value);
+  }
+
+  /**
+   * The groups as they will be written, in the order of the ledger, read from the package one after the other: a ledger
+   * is never in memory whole, unless it stands in another order in its document. The same at every call.
+   */
+  async *groups(screen: InjectionScreen): AsyncGenerator<PlannedGroup> {
+    const records = ledgerGroups(this.#reader.pkg.content('ledger.json'));
+    if (this.#isInOrder) for await (const record of records) yield this.#group(record, screen);
+    else yield* await this.#sorted(records, screen);
+  }
+
+  async #sorted(records: AsyncIterable<JsonObject>, screen: InjectionScreen): Promise<PlannedGroup[]> {
+    const all: PlannedGroup[] = [];
+    for await (const record of records) all.push(this.#group(record, screen));
+    return all.toSorted((a, b) => a.group.position - b.group.position);
+  }
+
+  /** Refuses what a group cannot be written from, before anything is written, and screens its texts. */
+  async check(screen: InjectionScreen): Promise<void> {
+    for await (const _group of this.groups(screen));
   }
 
   /** Names of groups, turns, events and calls are known before any text that may repeat them is looked at. */
@@ -143,7 +166,9 @@ export class LedgerPlan {
         if (this.#ids.find(kind, old) !== null) this.#ids.bind(kind, old, fresh);
   }
 
-  #group(row: Fields, before: number): PlannedGroup {
+  #group(record: JsonObject, screen: InjectionScreen): PlannedGroup {
+    const row = new Fields(record, 'an action group');
+    const before = this.#before.get(row.needText('group_id')) ?? 0;
     const ids = this.#ids;
     const content = row.text('assistant_content');
     const groupId = ids.take('group', row.needText('group_id'));
@@ -159,8 +184,8 @@ export class LedgerPlan {
       provider: row.text('provider'),
       model: row.text('model'),
       wireState: ids.rename(row.value('wire_state'), WIRE_KINDS),
-      assistantContent: content === null ? null : this.#screen.text(content).text,
-      assistantMessage: this.#message(row.object('assistant_message')),
+      assistantContent: content === null ? null : screen.text(content).text,
+      assistantMessage: this.#message(row.object('assistant_message'), screen),
       usage: row.object('usage'),
       costUsd: costOf(row.value('cost_usd')),
       sealedAt: null,
@@ -169,17 +194,20 @@ export class LedgerPlan {
     const events = fieldsOf(row.objects('events'), 'an action event').toSorted(
       (a, b) => a.needCount('sequence') - b.needCount('sequence'),
     );
-    return { group, events: events.map((event, i) => this.#event(event, groupId, position + 1 + i)) };
+    return {
+      group,
+      events: events.map((event, i) => this.#event(event, { groupId, position: position + 1 + i, screen })),
+    };
   }
 
-  #message(message: JsonObject | null): JsonValue {
+  #message(message: JsonObject | null, screen: InjectionScreen): JsonValue {
     if (message === null) return null;
     const renamed = this.#ids.rename(message, WIRE_KINDS) as JsonObject;
     const { content } = renamed;
-    return typeof content === 'string' ? { ...renamed, content: this.#screen.text(content).text } : renamed;
+    return typeof content === 'string' ? { ...renamed, content: screen.text(content).text } : renamed;
   }
 
-  #event(row: Fields, groupId: string, position: number): ActionEvent {
+  #event(row: Fields, { groupId, position, screen }: EventPlace): ActionEvent {
     const ids = this.#ids;
     const named = (kind: IdentityKind, field: string): string | null => {
       const old = row.filled(field);
@@ -198,16 +226,16 @@ export class LedgerPlan {
       wireId: named('wire', 'wire_id'),
       canonicalArguments: row.value('canonical_arguments'),
       rawArguments: row.textOrJson('raw_arguments'),
-      result: this.#result(type, row.value('result')),
+      result: this.#result(type, row.value('result'), screen),
       sideEffectClass: row.text('side_effect_class'),
       resourceKeys: row.texts('resource_keys'),
       createdAt: row.count('created_at') ?? 0,
     };
   }
 
-  #result(type: string, result: JsonValue): JsonValue {
+  #result(type: string, result: JsonValue, screen: InjectionScreen): JsonValue {
     if (!isJsonObject(result)) return result;
-    if (type === 'compaction') return this.#compaction(result);
+    if (type === 'compaction') return this.#compaction(result, screen);
     return mapMembers(result, (value, key) => {
       if (key === 'tool_call_id') return this.#ids.find('call', value) ?? value;
       return key === 'wire_id' ? (this.#ids.find('wire', value) ?? value) : value;
@@ -215,7 +243,7 @@ export class LedgerPlan {
   }
 
   /** A compaction names a group of this package; its archive stays where it was made; its note is a stranger's. */
-  #compaction(result: JsonObject): JsonObject {
+  #compaction(result: JsonObject, screen: InjectionScreen): JsonObject {
     const covered = result['covered_through_group_id'] ?? null;
     const note = result['handoff'];
     return {
@@ -225,7 +253,7 @@ export class LedgerPlan {
       ...(Object.hasOwn(result, 'kept_group_ids')
         ? { kept_group_ids: this.#ids.rename(result['kept_group_ids'] ?? null, ['group']) }
         : {}),
-      ...(typeof note === 'string' ? { handoff: this.#screen.text(note).text } : {}),
+      ...(typeof note === 'string' ? { handoff: screen.text(note).text } : {}),
     };
   }
 
@@ -235,6 +263,12 @@ export class LedgerPlan {
     const ends = this.#ends.get(branch) ?? [];
     return ends[notAbove(ends, (end) => end.ordinal, ordinal) - 1]?.position ?? null;
   }
+}
+
+interface EventPlace {
+  readonly groupId: string;
+  readonly position: number;
+  readonly screen: InjectionScreen;
 }
 
 function costOf(value: JsonValue): number | null {

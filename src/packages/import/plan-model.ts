@@ -50,7 +50,8 @@ export interface ImportPlan {
   readonly projectName: string;
   readonly face: ImportedFace;
   readonly messages: readonly Message[];
-  readonly groups: readonly PlannedGroup[];
+  /** Read from the package as they are asked for, in the order of the ledger. */
+  readonly groups: () => AsyncIterable<PlannedGroup>;
   readonly attempts: readonly ExecutionAttempt[];
   readonly records: PlannedRecords;
   /** The SHA-256 of the bytes of artifact versions, each once. */

@@ -33,6 +33,8 @@ export interface PlanTools {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly autoMode: AutoModePort | undefined;
+  /** The ledger was written just now by this program: its groups are not built for a look. */
+  readonly ownLedger?: boolean;
 }
 
 const IDENTIFIED = [
@@ -66,8 +68,9 @@ export async function planImport(reader: PackageReader, tools: PlanTools): Promi
   const revisions = new CellRevisions(fieldsOf(reader.records('notebook.json', 'cells'), 'a cell'));
   const order = branchOrder(reader);
   const messages = planMessages(reader, ids, screen, deliveredMessages(reader));
-  const ledger = new LedgerPlan(reader, ids, screen);
-  ledger.build(order);
+  const ledger = new LedgerPlan(reader, ids);
+  ledger.lay(order);
+  if (!tools.ownLedger) await ledger.check(screen);
   const generations = side.planGenerations(reader, ids);
   const artifacts = planArtifacts(reader, ids);
   const deliveries = planDeliveries(reader, ids, screen, messages);
@@ -98,7 +101,8 @@ export async function planImport(reader: PackageReader, tools: PlanTools): Promi
     projectName: projectName(reader),
     face: faceOf(reader, ids, activeBranchId, nowMs),
     messages,
-    groups: ledger.groups,
+    // The texts were screened and counted before.
+    groups: () => ledger.groups(new InjectionScreen()),
     attempts: planAttempts(reader, ids, revisions),
     records,
     bytes: artifacts.bytes,

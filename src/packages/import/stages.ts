@@ -40,7 +40,7 @@ import type { PackageContext } from '../model.ts';
 import { quarantineKey, quarantineText } from '../quarantine.ts';
 import { PENDING_TEXT } from './conversation.ts';
 import { writeSnapshot } from './files.ts';
-import type { ImportPlan } from './plan-model.ts';
+import type { ImportPlan, PlannedGroup } from './plan-model.ts';
 
 /** What the session is called until everything in it is there: nothing of the package is seen before. */
 const NEUTRAL_SESSION = 'Imported session';
@@ -48,6 +48,8 @@ const NEUTRAL_PROJECT = 'Imported Session (quarantined)';
 
 /** Rows of one transaction: readers and other writers get their turns in between. */
 const ROWS_A_COMMIT = 200;
+/** Lines of the ledger of one transaction, about: a group is written whole. */
+const LINES_A_COMMIT = 1000;
 
 /** Records come in whole, into a session that nobody else may write to yet. */
 const IMPORTED = { imported: true } as const;
@@ -118,10 +120,25 @@ export class ImportStages {
   }
 
   async ledger(): Promise<void> {
-    await this.#each('ledger', this.plan.groups, async (tx, { group, events }) => {
-      await importGroup(tx, group);
-      for (const event of events) await importEvent(tx, event);
-    });
+    let groups: PlannedGroup[] = [];
+    let lines = 0;
+    const write = async (): Promise<void> => {
+      const batch = groups;
+      groups = [];
+      lines = 0;
+      await this.context.store.write('packages.ledger', async (tx) => {
+        for (const { group, events } of batch) {
+          await importGroup(tx, group);
+          for (const event of events) await importEvent(tx, event);
+        }
+      });
+    };
+    for await (const planned of this.plan.groups()) {
+      groups.push(planned);
+      lines += 1 + planned.events.length;
+      if (lines >= LINES_A_COMMIT) await write();
+    }
+    if (groups.length > 0) await write();
   }
 
   async generations(): Promise<void> {

@@ -1,0 +1,169 @@
+import { fail, type HoldfastError } from '../core/index.ts';
+
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a] as const;
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d] as const;
+const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+/** A piece of a document: a member's whole value, or one item of the list that is taken apart. */
+export interface DocumentPiece {
+  /** The key as it is spelled in the document, with its quotes. */
+  readonly key: Buffer;
+  readonly isItem: boolean;
+  readonly value: Buffer;
+}
+
+type Place =
+  | 'document'
+  | 'first key'
+  | 'key'
+  | 'colon'
+  | 'value'
+  | 'after value'
+  | 'first item'
+  | 'item'
+  | 'after item'
+  | 'end';
+
+/**
+ * Takes the bytes of one JSON object apart, chunk by chunk: its members, and of the list with the given key its items.
+ * It holds one piece at a time. What stands between the pieces is checked here (JSON_SYNTAX); the pieces themselves are
+ * only found, and whoever reads them refuses what is wrong inside.
+ */
+export class DocumentSplitter {
+  readonly #list: Buffer;
+  /** How often the list was met, taken apart or not. */
+  lists = 0;
+  #place: Place = 'document';
+  #key: Buffer = Buffer.alloc(0);
+  /** What of a piece came with earlier chunks; null between pieces. */
+  #parts: Buffer[] | null = null;
+  #kind: 'text' | 'container' | 'word' = 'word';
+  #depth = 0;
+  #inText = false;
+  #escaped = false;
+
+  constructor(listKey: string) {
+    this.#list = Buffer.from(JSON.stringify(listKey));
+  }
+
+  /** The pieces that end in this chunk. */
+  *push(chunk: Buffer): Generator<DocumentPiece> {
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#parts === null) {
+        at = this.#between(chunk, at);
+        continue;
+      }
+      const end = this.#endOf(chunk, at);
+      this.#parts.push(chunk.subarray(at, end ?? chunk.length));
+      if (end === undefined) return;
+      at = end;
+      const piece = this.#finish();
+      if (piece) yield piece;
+    }
+  }
+
+  /** JSON_SYNTAX unless the document is whole. */
+  end(): void {
+    if (this.#place !== 'end') throw broken();
+  }
+
+  /** Steps over one byte between pieces, or begins a piece, which starts with that byte. */
+  #between(chunk: Buffer, at: number): number {
+    const byte = chunk[at] ?? 0;
+    if (isBlank(byte)) return at + 1;
+    const next = this.#afterMark(byte);
+    if (next !== undefined) {
+      if (this.#place === 'value') this.lists += 1;
+      this.#place = next;
+      return at + 1;
+    }
+    if (!this.#mayBegin(byte)) throw broken();
+    this.#begin(byte);
+    return at;
+  }
+
+  #afterMark(byte: number): Place | undefined {
+    switch (this.#place) {
+      case 'document':
+        return byte === OPEN_OBJECT ? 'first key' : undefined;
+      case 'first key':
+        return byte === CLOSE_OBJECT ? 'end' : undefined;
+      case 'colon':
+        return byte === COLON ? 'value' : undefined;
+      case 'value':
+        return byte === OPEN_ARRAY && this.#key.equals(this.#list) ? 'first item' : undefined;
+      case 'after value':
+        return byte === COMMA ? 'key' : byte === CLOSE_OBJECT ? 'end' : undefined;
+      case 'first item':
+        return byte === CLOSE_ARRAY ? 'after value' : undefined;
+      case 'after item':
+        return byte === COMMA ? 'item' : byte === CLOSE_ARRAY ? 'after value' : undefined;
+      case 'key':
+      case 'item':
+      case 'end':
+        return undefined;
+    }
+  }
+
+  #mayBegin(byte: number): boolean {
+    if (this.#place === 'first key' || this.#place === 'key') return byte === QUOTE;
+    const isValue = this.#place === 'value' || this.#place === 'first item' || this.#place === 'item';
+    return isValue && byte !== COMMA && byte !== COLON && byte !== CLOSE_ARRAY && byte !== CLOSE_OBJECT;
+  }
+
+  #begin(byte: number): void {
+    this.#parts = [];
+    this.#kind = byte === QUOTE ? 'text' : byte === OPEN_OBJECT || byte === OPEN_ARRAY ? 'container' : 'word';
+    this.#depth = 0;
+    this.#inText = false;
+    this.#escaped = false;
+  }
+
+  /** Where the piece that goes on at `from` ends in this chunk; undefined where it does not. */
+  #endOf(chunk: Buffer, from: number): number | undefined {
+    return this.#kind === 'word' ? endOfWord(chunk, from) : this.#endOfNested(chunk, from);
+  }
+
+  #endOfNested(chunk: Buffer, from: number): number | undefined {
+    for (let at = from; at < chunk.length; at += 1) {
+      const byte = chunk[at];
+      if (this.#escaped) this.#escaped = false;
+      else if (this.#inText) {
+        if (byte === BACKSLASH) this.#escaped = true;
+        else if (byte === QUOTE) {
+          this.#inText = false;
+          if (this.#depth === 0) return at + 1;
+        }
+      } else if (byte === QUOTE) this.#inText = true;
+      else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#depth += 1;
+      else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+        this.#depth -= 1;
+        if (this.#depth === 0) return at + 1;
+      }
+    }
+    return undefined;
+  }
+
+  #finish(): DocumentPiece | undefined {
+    const value = Buffer.concat(this.#parts ?? []);
+    this.#parts = null;
+    if (this.#place === 'first key' || this.#place === 'key') {
+      this.#key = value;
+      this.#place = 'colon';
+      return undefined;
+    }
+    const isItem = this.#place !== 'value';
+    this.#place = isItem ? 'after item' : 'after value';
+    return { key: this.#key, isItem, value };
+  }
+}
+
+function endOfWord(chunk: Buffer, from: number): number | undefined {
+  for (let at = from; at < chunk.length; at += 1) {
+    const byte = chunk[at] ?? 0;
+    if (isBlank(byte) || byte === COMMA || byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) return at;
+  }
+  return undefined;
+}
+
+const broken = (): HoldfastError => fail('JSON_SYNTAX', 'The document is not one JSON object.');
