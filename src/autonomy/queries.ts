@@ -277,7 +277,8 @@ const auditId = (alias: string): string => `${alias}.payload_json ->> '$.audit_i
 /**
  * A page of audits, newest first. For each visible segment the inner query walks an index backwards from the cursor and
  * takes an event only if it is where its audit stands: no visible completion, and no later visible event of its own
- * type, is of the same audit. Around it, all events of the audits found.
+ * type, is of the same audit. Around it, all events of the audits found: the join is a cross join, since only that keeps
+ * the page outside, and finds each audit's events by their index instead of reading the whole log.
  */
 const auditPage = (kind: string): string => `
 SELECT ${EVENTS.columns('a.')}, h.event_cursor AS head_cursor
@@ -296,7 +297,7 @@ FROM (
           AND y.event_cursor > t.value ->> '$.after' AND y.event_cursor <= t.value ->> '$.upto')
     ORDER BY x.event_cursor DESC LIMIT ?)
   ORDER BY e.event_cursor DESC LIMIT ?
-) AS h JOIN auto_mode_events AS a
+) AS h CROSS JOIN auto_mode_events AS a
   ON a.root_frame_id = ? AND ${auditEvents('a')} AND ${auditId('a')} = h.audit_id
 ORDER BY h.event_cursor DESC, a.event_cursor`;
 /** Segments up to the cursor, all segments, limit twice, session. */

@@ -1,9 +1,11 @@
 import { proveAssessment } from '../../../src/autonomy/assessment-proof.ts';
+import { AUDIT_PAGE } from '../../../src/autonomy/queries.ts';
 import { assert, check, contract } from '../../support/index.ts';
 import {
   type AutonomyWorld,
   assessed,
   audits,
+  behind,
   candidate,
   completeAssessment,
   openAutonomyWorld,
@@ -103,4 +105,13 @@ check('pages together show every audit once, of each kind and of both', async ()
   assert.equal((await refusal(audits(world, { before: 'no-such-audit' }))).code, 'INVALID_VALUE');
   assert.equal((await refusal(audits(world, { subjectKind: 'other' }))).code, 'INVALID_VALUE');
   assert.equal((await refusal(audits(world, { limit: 0 }))).code, 'INVALID_VALUE');
+});
+
+check('the plan of a page reads no more of the log than the page, whatever the log holds', async () => {
+  await using world = await openAutonomyWorld();
+  const plan = behind(world, (db) => db.prepare(`EXPLAIN QUERY PLAN ${AUDIT_PAGE}`).all('[]', '[]', 1, 1, 'root'));
+  const steps = plan.map((step) => String(step['detail'])).filter((step) => /^(SEARCH|SCAN) [aexy] /.test(step));
+  assert.equal(steps.length, 4);
+  for (const step of steps)
+    assert.match(step, /USING INDEX (auto_mode_audits_by_\w+|sqlite_autoindex_auto_mode_events_1) /);
 });
