@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { ExportedPackage } from '../packages/index.ts';
 import type { CommandContext } from './commands.ts';
+import { withProgress } from './progress.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
 /** `holdfast export SESSION`: the whole session as one sealed file; secrets stay here. */
@@ -14,7 +15,8 @@ export function define(command: Command, context: CommandContext): void {
       context.run(() =>
         withoutAgents(context, options, async ({ runtime }) => {
           const { exportSession } = await import('../app/index.ts');
-          const made = await exportSession(runtime, runtime.principal, session);
+          const work = () => exportSession(runtime, runtime.principal, session);
+          const made = await withProgress(context.terminal, 'Exporting', work);
           try {
             const file = resolve(options.to ?? made.filename);
             writeOut(file, made);

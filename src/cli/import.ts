@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { fileSource } from '../archive/index.ts';
 import type { CommandContext } from './commands.ts';
+import { withProgress } from './progress.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
 /** `holdfast import FILE`: a package as a new, locked session. Nothing in it is run. */
@@ -10,7 +11,8 @@ export function define(command: Command, context: CommandContext): void {
       withoutAgents(context, options, async ({ runtime: { packages, principal } }) => {
         const source = await fileSource(file);
         try {
-          const imported = await packages.import(principal, source);
+          const work = () => packages.import(principal, source);
+          const imported = await withProgress(context.terminal, 'Importing', work);
           context.output.result({
             document: imported,
             lines: () => [

@@ -261,6 +261,11 @@ export class HoldfastClient {
     return this.#get(at('sessions', sessionId, 'records'), query);
   }
 
+  /** Gives an artifact a new version with this text. */
+  editArtifact(artifactId: string, content: string, creating: Creating = {}): Promise<wire.EditedArtifactBody> {
+    return this.#create(at('artifacts', artifactId, 'edit'), { content }, creating);
+  }
+
   /** Trusts an imported session: `{ action: 'restart_fresh', confirmed: true }` is the only way out of its quarantine. */
   recoverSession(rootFrameId: string, recovery: wire.RecoveryBody): Promise<wire.RecoveredBody> {
     return this.#post(at('frames', rootFrameId, 'recovery'), recovery);

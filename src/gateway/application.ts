@@ -8,7 +8,6 @@ import { admit, type Bindings, type Exchange, jsonOf, newExchange } from './exch
 import { answerKeyed, keyedRequest, keyedResponse } from './keyed-request.ts';
 import { readJsonBody, readQuery } from './read-body.ts';
 import type { RawAsked, Route } from './route.ts';
-import { readAs } from './validation.ts';
 import { addOpenRoutes } from './open-routes.ts';
 import { spanOfRequest } from './request-span.ts';
 import { ROUTES } from './routes/index.ts';
@@ -62,14 +61,13 @@ async function answer(gateway: GatewayContext, route: Route, arrived: Arrived): 
 
 /** SESSION_QUARANTINED for a route that acts in a locked session: whatever else is wrong with the request. */
 async function requireFree(
-  { runtime }: GatewayContext,
-  { actsIn, params: shape }: Route,
+  gateway: GatewayContext,
+  route: Route,
   principal: Principal,
   params: Readonly<Record<string, string>>,
 ): Promise<void> {
-  if (actsIn === undefined) return;
-  readAs(shape, params, 'path');
-  await runtime.packages.requireTrusted(principal, params[actsIn] ?? '');
+  const place = await route.placeOf(gateway, principal, params);
+  if (place !== null) await gateway.runtime.packages.requireTrusted(principal, place);
 }
 
 async function neverKept(): Promise<void> {}

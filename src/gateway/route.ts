@@ -35,8 +35,8 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   /** A token needs one of these. */
   readonly roles: readonly Role[];
   readonly params: P;
-  /** The parameter that names the session in which the route acts: refused while that is quarantined, before all else. */
-  readonly actsIn?: string;
+  /** The session in which the route acts: refused while that is quarantined, before all else. */
+  readonly actsIn?: (gateway: GatewayContext, principal: Principal, params: z.output<P>) => string | Promise<string>;
   readonly query: Q;
   /** Null: the route takes no body, or `takes` says which. */
   readonly body: B | null;
@@ -52,15 +52,19 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
 }
 
 /** A route as the application, the description and the fuzz see it. */
-export interface Route extends Omit<RouteSpec<z.ZodType, z.ZodType, z.ZodType>, 'handle'> {
+export interface Route extends Omit<RouteSpec<z.ZodType, z.ZodType, z.ZodType>, 'handle' | 'actsIn'> {
+  /** The session that must not be quarantined; null where the route acts in none. */
+  readonly placeOf: (gateway: GatewayContext, principal: Principal, params: unknown) => Promise<string | null>;
   readonly run: (gateway: GatewayContext, raw: RawAsked) => Promise<JsonObject | Response>;
 }
 
 /** Makes a route: what `handle` is given has passed the schemas, which are also what the description shows. */
 export function route<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>(spec: RouteSpec<P, Q, B>): Route {
-  const { handle, ...shown } = spec;
+  const { handle, actsIn, ...shown } = spec;
   return {
     ...shown,
+    placeOf: async (gateway, principal, params) =>
+      actsIn === undefined ? null : actsIn(gateway, principal, readAs(spec.params, params, 'path')),
     run: async (gateway, raw) => {
       const params = readAs(spec.params, raw.params, 'path');
       const query = readAs(spec.query, raw.query, 'query');

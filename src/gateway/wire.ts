@@ -39,6 +39,7 @@ export type ExecutionBody = z.input<typeof frames.execution>;
 export type NewMessageBody = z.input<typeof frames.newMessage>;
 export type NewCheckpointBody = z.input<typeof frames.newCheckpoint>;
 export type CheckpointBody = z.output<typeof frames.checkpoint>;
+export type EditedArtifactBody = z.output<typeof frames.editedArtifact>;
 export type RecoveryBody = z.input<typeof frames.recovery>;
 export type RecoveredBody = z.output<typeof frames.recovered>;
 export type RemovedBody = z.output<typeof frames.removed>;

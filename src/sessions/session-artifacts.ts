@@ -43,9 +43,14 @@ export class SessionArtifacts {
   /**
    * Keeps the bytes, then records them as the newest version of the artifact of that name: a version that is there has
    * its bytes, durable and proved. At most `artifactVersionBytes` bytes: LIMIT_REACHED. SESSION_NOT_FOUND, else as
-   * `addArtifactVersion`. Bytes whose version was refused go with a later collection.
+   * `addArtifactVersion`. Bytes whose version was refused go with a later collection. `within` writes in the same commit.
    */
-  async add(principal: Principal, rootFrameId: string, asked: NewArtifactBytes): Promise<ArtifactVersion> {
+  async add(
+    principal: Principal,
+    rootFrameId: string,
+    asked: NewArtifactBytes,
+    within?: (tx: Tx, version: ArtifactVersion) => Promise<void>,
+  ): Promise<ArtifactVersion> {
     const { store, context, workspaces } = this.#options;
     const { filename: _filename, bytes, ...version } = asked;
     await store.read('sessions.artifact', (tx) => requireSession(tx, principal, rootFrameId));
@@ -53,7 +58,13 @@ export class SessionArtifacts {
     return store.write('sessions.artifact', async (tx) => {
       const artifactId = await this.#artifact(tx, principal, rootFrameId, asked);
       const sealed = { sizeBytes: kept.size, checksum: kept.sha256, snapshotSha256: kept.sha256 };
-      return addArtifactVersion(tx, context, principal, rootFrameId, { ...version, ...sealed, artifactId });
+      const added = await addArtifactVersion(tx, context, principal, rootFrameId, {
+        ...version,
+        ...sealed,
+        artifactId,
+      });
+      await within?.(tx, added);
+      return added;
     });
   }
 

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { removeSession, restartFresh } from '../../app/index.ts';
 import { fail, type JsonObject } from '../../core/index.ts';
-import { type Checkpoint, type Principal, requireSession } from '../../sessions/index.ts';
+import {
+  type ArtifactVersion,
+  type Checkpoint,
+  exactVersionUrl,
+  findArtifact,
+  type Principal,
+  requireSession,
+} from '../../sessions/index.ts';
 import { beginRun } from '../begin-run.ts';
 import type { GatewayContext } from '../context.ts';
 import { route } from '../route.ts';
@@ -11,6 +18,9 @@ import { begunRun } from '../schemas/runs.ts';
 import { ADMINS, ANYONE, DECIDERS, WORKERS } from './common.ts';
 
 const ofFrame = z.strictObject({ root_frame_id: id });
+const ofArtifact = z.strictObject({ artifact_id: id });
+const frameOf = (_gateway: GatewayContext, _principal: Principal, params: z.output<typeof ofFrame>): string =>
+  params.root_frame_id;
 
 /** What the contracts of packages say under the name of a session's root frame, which is the session's id. */
 export const frameRoutes = [
@@ -35,7 +45,7 @@ export const frameRoutes = [
     summary: 'Run code in the session’s kernel: refused where none is configured, and before that in quarantine',
     roles: WORKERS,
     params: ofFrame,
-    actsIn: 'root_frame_id',
+    actsIn: frameOf,
     query: none,
     body: shape.execution,
     reply: shape.kernelStatus,
@@ -52,7 +62,7 @@ export const frameRoutes = [
     summary: 'Say something in a session: a run begins with it and goes on in the background',
     roles: WORKERS,
     params: ofFrame,
-    actsIn: 'root_frame_id',
+    actsIn: frameOf,
     query: none,
     body: shape.newMessage,
     reply: begunRun,
@@ -74,7 +84,7 @@ export const frameRoutes = [
     summary: 'Capture the workspace and make a checkpoint of a branch',
     roles: WORKERS,
     params: ofFrame,
-    actsIn: 'root_frame_id',
+    actsIn: frameOf,
     query: none,
     body: shape.newCheckpoint,
     reply: shape.checkpoint,
@@ -89,6 +99,39 @@ export const frameRoutes = [
       const asked = { rootFrameId, branchId, reason, ...head };
       const made = await histories.history.checkpoint(principal, asked, (tx, one) => keep(tx, checkpointDocument(one)));
       return checkpointDocument(made);
+    },
+  }),
+  route({
+    id: 'editArtifact',
+    method: 'POST',
+    path: '/api/v1/artifacts/{artifact_id}/edit',
+    summary: 'Give an artifact a new version with this text',
+    roles: WORKERS,
+    params: ofArtifact,
+    actsIn: async ({ runtime }, principal, { artifact_id: artifactId }) =>
+      (await runtime.store.read('gateway.artifact', (tx) => findArtifact(tx, principal, artifactId))).rootFrameId,
+    query: none,
+    body: shape.artifactEdit,
+    reply: shape.editedArtifact,
+    status: 201,
+    creates: true,
+    handle: async ({ gateway: { runtime }, principal, params, body, keep }) => {
+      const { store, histories } = runtime;
+      const { id: artifactId, ...artifact } = await store.read('gateway.artifact', (tx) =>
+        findArtifact(tx, principal, params.artifact_id),
+      );
+      const { filename, contentType, rootFrameId } = artifact;
+      const document = (version: ArtifactVersion): JsonObject => ({
+        artifact_id: artifactId,
+        version_id: version.id,
+        url: exactVersionUrl(version.id),
+        sha256: version.checksum,
+      });
+      const bytes = Buffer.from(body.content);
+      const made = await histories.artifacts.add(principal, rootFrameId, { filename, contentType, bytes }, (tx, one) =>
+        keep(tx, document(one)),
+      );
+      return document(made);
     },
   }),
   route({

@@ -44,6 +44,9 @@ export const checkpoint = z.strictObject({
   created_at: time,
 });
 
+export const artifactEdit = z.strictObject({ content: z.string() });
+export const editedArtifact = z.strictObject({ artifact_id: id, version_id: id, url: text, sha256: text.nullable() });
+
 /** What a person asks after an import or an interruption. */
 export const recovery = z.strictObject({
   action: z.enum(['restart_fresh', 'restore']),

@@ -101,6 +101,8 @@ export async function addArtifactVersion(
 
 const VERSIONS_OF_ARTIFACT = `SELECT * FROM artifact_versions WHERE artifact_id = ? AND root_frame_id = ? AND position > ?
 ORDER BY position LIMIT ?`;
+const ARTIFACT_ANYWHERE = `SELECT a.* FROM artifacts a JOIN sessions s ON s.root_frame_id = a.root_frame_id
+WHERE a.artifact_id = ? AND s.tenant_id = ?`;
 const VERSION_ANYWHERE = `SELECT v.* FROM artifact_versions v JOIN sessions s ON s.root_frame_id = v.root_frame_id
 WHERE v.version_id = ? AND s.tenant_id = ?`;
 
@@ -120,6 +122,17 @@ export async function listVersions(
     items: rows.slice(0, limit).map((row) => recordOf(ARTIFACT_VERSION, row)),
     next: last ? String(last['position']) : null,
   };
+}
+
+/** An artifact by its id alone, with the session it belongs to. RECORD_NOT_FOUND. */
+export async function findArtifact(
+  tx: ReadTx,
+  principal: Principal,
+  artifactId: string,
+): Promise<Artifact & { readonly rootFrameId: string }> {
+  const row = await tx.get(ARTIFACT_ANYWHERE, [artifactId, principal.tenant]);
+  if (!row) throw fail('RECORD_NOT_FOUND', 'There is no such artifact.');
+  return { ...recordOf(ARTIFACT, row), rootFrameId: String(row['root_frame_id']) };
 }
 
 /** A version by its id alone, with the session it belongs to, as its address names it. RECORD_NOT_FOUND. */

@@ -5,6 +5,7 @@ export {
   type Artifact,
   ARTIFACT_VERSION,
   type ArtifactVersion,
+  findArtifact,
   findVersion,
   LINEAGE_EDGE,
   type LineageEdge,
