@@ -4,7 +4,8 @@ import type { CommandContext, ExitCode } from './commands.ts';
 import { readSmallFile, writeNewFile } from './small-files.ts';
 
 interface GuardCommandOptions {
-  readonly policy: string;
+  readonly policy?: string;
+  readonly config?: string;
   readonly wait?: string;
   readonly url?: string;
   readonly listen?: string;
@@ -29,7 +30,8 @@ export function define(command: Command, context: CommandContext): void {
     .argument('[command...]', 'The server’s command and its arguments, after --')
     .option('--url <url>', 'Instead of a command: where a server speaks streamable HTTP')
     .option('--listen <port>', 'With --url: the port of this machine on which hosts find the guard')
-    .option('--policy <file>', 'What may pass, what waits, what is refused', POLICY_FILE)
+    .option('--policy <file>', `What may pass, what waits, what is refused (else ${POLICY_FILE})`)
+    .option('--config <file>', 'The same: the guard is configured by its policy alone')
     .option('--wait <seconds>', 'How long a held call keeps its host waiting', '45')
     .action((words: string[], options: GuardCommandOptions) => context.run(() => guard(context, words, options)));
   command
@@ -55,7 +57,7 @@ async function guard(
   const settings = {
     dataDir: readConfiguration({ env: terminal.env, dataDir: options.dataDir }).dataDir,
     waitMs: (await wholeNumber('--wait', options.wait, 3600)) * 1000,
-    policy: readSmallFile('the policy file', options.policy),
+    policy: readSmallFile('the policy file', await policyFileOf(options)),
   };
   if ('url' in server) return listen(settings, server.url, await wholeNumber('--listen', options.listen, 65_535));
   // A signal ends the process in the ordinary way, so that the server does not outlive it.
@@ -63,6 +65,13 @@ async function guard(
   const { stdin: input, stdout: output, stderr: errors } = process;
   const code = await runGuard({ ...settings, server, host: { input, output, errors } });
   return code === 0 ? 0 : 1;
+}
+
+async function policyFileOf({ policy, config }: GuardCommandOptions): Promise<string> {
+  const { fail } = await import('../core/index.ts');
+  if (policy !== undefined && config !== undefined && policy !== config)
+    throw fail('INVALID_VALUE', 'Give the policy file once, with --policy.');
+  return policy ?? config ?? POLICY_FILE;
 }
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -67,6 +67,17 @@ check('a guard without a policy, or in front of nothing, does not start', async 
   assert.equal(ended.stdout, '');
 });
 
+check('the policy of a guard is found under either of its options, and not under two that differ', async (t) => {
+  const home = await temporaryFolder(t);
+  writeFileSync(join(home, 'mine.json'), '{"version":1,"name":"p","revision":"1","server":"s"}');
+  const guard = (...options: string[]) =>
+    holdfast(['mcp', ...options, '--', process.execPath, '-e', 'process.exit(3)'], { cwd: home });
+  for (const option of ['--policy', '--config']) assert.equal((await guard(option, 'mine.json')).exit, 1);
+  const two = await guard('--policy', 'mine.json', '--config', 'other.json');
+  assert.equal(two.exit, 2);
+  assert.match(two.stderr, /INVALID_VALUE.*once/);
+});
+
 check('the guard in front of an address listens on this machine until it is told to end', async (t) => {
   const home = await temporaryFolder(t);
   const server = createServer((_request, response) => void response.end('{"jsonrpc":"2.0","id":1,"result":{}}'));
