@@ -1,7 +1,14 @@
 import { type LedgerCall, ledgerCalls, outcomeForModel } from '../calls/index.ts';
 import { canonicalJson, isJsonObject } from '../core/index.ts';
 import type { ModelMessage } from '../models/index.ts';
-import { type ActionGroup, listGroups, type Principal } from '../sessions/index.ts';
+import {
+  type ActionGroup,
+  listGroups,
+  type Page,
+  type PageQuery,
+  type Principal,
+  visibleGroups,
+} from '../sessions/index.ts';
 import type { ReadTx } from '../store/index.ts';
 import { type CoverNote, coverOf, isShown, newestCompaction } from './compaction-record.ts';
 import { SIDE_BRANCH_GROUP, sideBranchOf, type ToldSideBranch } from './side-branch/told.ts';
@@ -29,10 +36,39 @@ export async function branchGroups(
   branchId: string,
 ): Promise<readonly GroupWithCalls[]> {
   const found: GroupWithCalls[] = [];
-  let after: string | undefined;
-  for (;;) {
-    const page = await listGroups(tx, principal, rootFrameId, after === undefined ? {} : { after });
-    for (const group of page.items) if (group.branchId === branchId) found.push(await withCalls(tx, principal, group));
+  for (const group of await everyPage((query) => listGroups(tx, principal, rootFrameId, query)))
+    if (group.branchId === branchId) found.push(await withCalls(tx, principal, group));
+  return found;
+}
+
+/**
+ * What a run may know: what its branch shows, with the part that it inherits from the branches before it and without
+ * what a revert has hidden; and the whole of its own turn, which it has to end whatever is shown. In their order.
+ */
+export async function groupsKnownTo(
+  tx: ReadTx,
+  principal: Principal,
+  {
+    rootFrameId,
+    branchId,
+    turnId,
+  }: { readonly rootFrameId: string; readonly branchId: string; readonly turnId: string },
+): Promise<readonly GroupWithCalls[]> {
+  const place = { rootFrameId, branchId };
+  const shown = await everyPage((query) => visibleGroups(tx, principal, place, query));
+  const ids = new Set(shown.map(({ groupId }) => groupId));
+  const all = await everyPage((query) => listGroups(tx, principal, rootFrameId, query));
+  const hidden = all.filter((group) => group.turnId === turnId && !ids.has(group.groupId));
+  const known: GroupWithCalls[] = [];
+  for (const group of [...shown, ...hidden]) known.push(await withCalls(tx, principal, group));
+  return known;
+}
+
+async function everyPage(read: (query: PageQuery) => Promise<Page<ActionGroup>>): Promise<ActionGroup[]> {
+  const found: ActionGroup[] = [];
+  for (let after: string | undefined; ; ) {
+    const page = await read(after === undefined ? {} : { after });
+    found.push(...page.items);
     if (page.next === null) return found;
     after = page.next;
   }

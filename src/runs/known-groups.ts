@@ -1,18 +1,15 @@
 import { outcomeOfResult } from '../calls/index.ts';
 import type { NewEvent } from '../sessions/index.ts';
 import type { Driving, RunsContext } from './context.ts';
-import { branchGroups, type GroupWithCalls } from './history.ts';
+import { groupsKnownTo, type GroupWithCalls } from './history.ts';
 
-/** The branch as the ledger tells it, with results that are known but not yet committed. */
+/** What the run may know, as the ledger tells it, with results that are known but not yet committed. */
 export async function readGroups(
   context: RunsContext,
   { run }: Driving,
   unwritten: readonly NewEvent[],
 ): Promise<readonly GroupWithCalls[]> {
-  const { rootFrameId, branchId } = run.place;
-  const groups = await context.calls.store.read('runs.history', (tx) =>
-    branchGroups(tx, run.principal, rootFrameId, branchId),
-  );
+  const groups = await context.calls.store.read('runs.history', (tx) => groupsKnownTo(tx, run.principal, run.place));
   return unwritten.length === 0 ? groups : groups.map((one) => withResults(one, unwritten));
 }
 
