@@ -36,7 +36,11 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z
   readonly roles: readonly Role[];
   readonly params: P;
   /** The session in which the route acts: refused while that is quarantined, before all else. */
-  readonly actsIn?: (gateway: GatewayContext, principal: Principal, params: z.output<P>) => string | Promise<string>;
+  readonly actsIn?: (
+    gateway: GatewayContext,
+    principal: Principal,
+    params: z.output<P>,
+  ) => string | null | Promise<string | null>;
   readonly query: Q;
   /** Null: the route takes no body, or `takes` says which. */
   readonly body: B | null;

@@ -86,8 +86,13 @@ check('a strict TypeScript program compiles against every entry, library declara
 check('declarations and code import only Node.js and what the package depends on', () => {
   // `holdfast init` writes a file that imports the package itself.
   const allowed = new Set(['holdfast', ...Object.keys(manifest.dependencies)]);
+  const optional = Object.keys(manifest.peerDependencies).join('|');
   const named = filesOf(join(installed, 'dist')).flatMap((path) => {
-    const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+    // An optional peer is loaded where it is asked for; no declaration and no static import knows it.
+    const code = path.endsWith('.js') ? new RegExp(`\\bimport\\('(?:${optional})'\\)`, 'g') : /(?!)/g;
+    const text = readFileSync(path, 'utf8')
+      .replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+      .replace(code, '');
     const names = [...text.matchAll(/(?:\bfrom\s|\bimport\s|\bimport\()["']([^"'.][^"']*)["']/g)].map(
       ([, name = '']) => name,
     );

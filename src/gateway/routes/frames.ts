@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { removeSession, restartFresh } from '../../app/index.ts';
-import { fail, type JsonObject } from '../../core/index.ts';
+import { fail, HoldfastError, type JsonObject } from '../../core/index.ts';
 import {
   type ArtifactVersion,
   type Checkpoint,
@@ -9,6 +9,7 @@ import {
   type Principal,
   requireSession,
 } from '../../sessions/index.ts';
+import type { ReadTx } from '../../store/index.ts';
 import { beginRun } from '../begin-run.ts';
 import type { GatewayContext } from '../context.ts';
 import { route } from '../route.ts';
@@ -108,8 +109,8 @@ export const frameRoutes = [
     summary: 'Give an artifact a new version with this text',
     roles: WORKERS,
     params: ofArtifact,
-    actsIn: async ({ runtime }, principal, { artifact_id: artifactId }) =>
-      (await runtime.store.read('gateway.artifact', (tx) => findArtifact(tx, principal, artifactId))).rootFrameId,
+    actsIn: ({ runtime }, principal, { artifact_id: artifactId }) =>
+      runtime.store.read('gateway.artifact', (tx) => sessionOfArtifact(tx, principal, artifactId)),
     query: none,
     body: shape.artifactEdit,
     reply: shape.editedArtifact,
@@ -203,4 +204,14 @@ function checkpointDocument(made: Checkpoint): JsonObject {
     workspace_tree_id: made.workspaceTreeId,
     created_at: made.createdAt,
   };
+}
+
+/** Null where there is no such artifact: the route itself says so, once it has read what it was asked. */
+async function sessionOfArtifact(tx: ReadTx, principal: Principal, artifactId: string): Promise<string | null> {
+  try {
+    return (await findArtifact(tx, principal, artifactId)).rootFrameId;
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'RECORD_NOT_FOUND') return null;
+    throw error;
+  }
 }
