@@ -56,7 +56,11 @@ export async function load(t: Ending, { clients: many, decisions, callsPerRun }:
   const waiting: string[] = [];
   for (const runId of runs) waiting.push(...(await untilIn(agent, runId, ['waiting_confirmation'])).pending);
   const asked = waiting.slice(0, decisions);
-  const tasks = asked.flatMap((id) => [[id, 'approve'] as const, [id, 'reject'] as const]);
+  // The one that is sent first is mostly the one that is heard: each kind is first for half of the requests.
+  const tasks = asked.flatMap((id, i) => {
+    const [approve, reject] = [[id, 'approve'] as const, [id, 'reject'] as const];
+    return i % 2 === 0 ? [approve, reject] : [reject, approve];
+  });
   const before = process.cpuUsage();
   const seen = await clientsDo(t, { url: world.url, tokens, tasks });
   const { user, system } = process.cpuUsage(before);
