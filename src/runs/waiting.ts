@@ -62,6 +62,8 @@ export class WaitingRuns {
     if (known) return known.ended;
     const { promise: ended, resolve: settle, reject: refuse } = Promise.withResolvers<RunRecord>();
     const waiter: Waiter = { principal, runId, listener, ended, settle, refuse, busy: false, again: false };
+    // Closed already: nothing is looked at any more, or the look would keep the process for ever.
+    if (this.#closed) return ended;
     this.#waiters.set(runId, waiter);
     this.#news.keepProcess(true);
     void this.#begin(waiter);

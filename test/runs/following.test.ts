@@ -4,15 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { fail } from '../../src/core/index.ts';
 import type { Holdfast } from '../../src/index.ts';
-import { assert, check } from '../support/index.ts';
+import { assert, check, temporaryFolder } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
 
 const node = (program: string, ...args: string[]) =>
-  promisify(execFile)(process.execPath, [
-    '--disable-warning=ExperimentalWarning',
-    join(import.meta.dirname, program),
-    ...args,
-  ]);
+  promisify(execFile)(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, program), ...args],
+    { timeout: 60_000, killSignal: 'SIGKILL' },
+  );
 const decideElsewhere = (dataDir: string) => node('decider.ts', dataDir, 'approve');
 
 const asking = () => ({ model: callsThenDone([{}]), tools: [noteTool({ needsApproval: true })] });
@@ -131,4 +131,17 @@ check('two that await one run are both told, and a process that awaits one stays
   );
   const { stdout } = await node('awaiting-program.ts', dataDir);
   assert.equal(stdout, 'completed');
+});
+
+check('a process that closes while it begins to await a run ends, and the run waits on in the store', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  // Killed, and so red, where something still keeps it.
+  const { stdout } = await node('closing-program.ts', dataDir);
+  assert.equal(stdout, 'closed');
+  const { holdfast } = await openDesk(t, { dataDir });
+  const { items } = await holdfast.runtime.runs.list(holdfast.runtime.principal, { limit: 5 });
+  assert.deepEqual(
+    items.map(({ state }) => state.status),
+    ['waiting_confirmation'],
+  );
 });
