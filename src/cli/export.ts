@@ -1,9 +1,8 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { ExportedPackage } from '../packages/index.ts';
 import type { CommandContext } from './commands.ts';
 import { withProgress } from './progress.ts';
+import { writeWholeFile } from './whole-file.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
 /** `holdfast export SESSION`: the whole session as one sealed file; secrets stay here. */
@@ -19,7 +18,7 @@ export function define(command: Command, context: CommandContext): void {
           const made = await withProgress(context.terminal, 'Exporting', work);
           try {
             const file = resolve(options.to ?? made.filename);
-            writeOut(file, made);
+            await writeWholeFile('the package’s file', file, made.chunks());
             const { sizeBytes: size_bytes, sha256, manifestSha256: manifest_sha256 } = made;
             context.output.result({
               document: { file, size_bytes, sha256, manifest_sha256 },
@@ -32,22 +31,4 @@ export function define(command: Command, context: CommandContext): void {
         }),
       ),
     );
-}
-
-/** Whole or not at all: a name beside it, flushed, then the name itself. */
-function writeOut(file: string, made: ExportedPackage): void {
-  const part = `${file}.part`;
-  try {
-    const fd = openSync(part, 'wx', 0o600);
-    try {
-      for (const chunk of made.chunks()) writeSync(fd, chunk);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(part, file);
-  } catch (error) {
-    rmSync(part, { force: true });
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { canonicalJson, displayText, fail } from '../core/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
+import { writeWholeFile } from './whole-file.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
 export interface PageOptions extends RunOptions {
@@ -54,7 +54,7 @@ export function artifact(
     const { version, bytes } = await histories.artifacts.read(principal, versionId);
     if (options.to === undefined) throw fail('USAGE', 'Say with --to which file to make.');
     const file = resolve(options.to);
-    await writeOut(file, bytes);
+    await writeWholeFile('the artifact’s file', file, bytes);
     const { filename, sizeBytes: size_bytes, snapshotSha256: sha256 } = version;
     context.output.result({
       document: { file, version_id: versionId, filename, size_bytes, sha256 },
@@ -62,21 +62,4 @@ export function artifact(
     });
     return 0;
   });
-}
-
-async function writeOut(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-  const part = `${file}.part`;
-  try {
-    const fd = openSync(part, 'wx', 0o600);
-    try {
-      for await (const chunk of bytes) for (let done = 0; done < chunk.length; ) done += writeSync(fd, chunk, done);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(part, file);
-  } catch (error) {
-    rmSync(part, { force: true });
-    throw error;
-  }
 }

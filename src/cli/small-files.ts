@@ -1,5 +1,6 @@
-import { closeSync, fsyncSync, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, statSync } from 'node:fs';
 import { fail, LIMITS, nodeFileSystem, readFileWithin, wrapFileError } from '../core/index.ts';
+import { writeAll } from './whole-file.ts';
 
 /** Reads a small text file that a command was pointed to; `what` names it in messages, never its path. */
 export function readSmallFile(what: string, path: string): string {
@@ -23,7 +24,7 @@ export function writeNewFile(what: string, path: string, text: string): void {
   attempt(what, () => {
     const fd = openSync(path, 'wx', 0o600);
     try {
-      writeSync(fd, text);
+      writeAll(fd, Buffer.from(text));
       fsyncSync(fd);
     } finally {
       closeSync(fd);

@@ -3,7 +3,6 @@ import { removeSession, restartFresh } from '../../app/index.ts';
 import { fail, HoldfastError, type JsonObject } from '../../core/index.ts';
 import {
   type ArtifactVersion,
-  type Checkpoint,
   exactVersionUrl,
   findArtifact,
   type Principal,
@@ -11,6 +10,7 @@ import {
 } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
 import { beginRun } from '../begin-run.ts';
+import { checkpointDocument } from '../checkpoint-document.ts';
 import type { GatewayContext } from '../context.ts';
 import { route } from '../route.ts';
 import { id, none } from '../schemas/common.ts';
@@ -190,19 +190,6 @@ async function kernelStatus(
       package_sha256: quarantine.package_sha256,
       injection_flags: quarantine.injection_flags,
     },
-  };
-}
-
-function checkpointDocument(made: Checkpoint): JsonObject {
-  return {
-    checkpoint_id: made.checkpointId,
-    root_frame_id: made.rootFrameId,
-    branch_id: made.branchId,
-    parent_checkpoint_id: made.parentCheckpointId,
-    number: made.number,
-    reason: made.reason,
-    workspace_tree_id: made.workspaceTreeId,
-    created_at: made.createdAt,
   };
 }
 

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { activateTask, previewDocument, revertTask } from '../../app/index.ts';
 import { fail, type JsonObject } from '../../core/index.ts';
 import {
-  type Checkpoint,
   forkBranch,
   listCheckpoints,
   requireBranch,
@@ -13,6 +12,7 @@ import {
 } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
 import { beginKeeping } from '../begin-run.ts';
+import { checkpointDocument } from '../checkpoint-document.ts';
 import type { GatewayContext } from '../context.ts';
 import { route } from '../route.ts';
 import { id, none, page } from '../schemas/common.ts';
@@ -158,18 +158,3 @@ const changesDocument = (changes: readonly TreeChange[]): JsonObject => ({
   changes: changes.slice(0, SHOWN).map(({ path, change }) => ({ path, change })),
   changes_more: changes.length > SHOWN,
 });
-
-function checkpointDocument(made: Checkpoint): JsonObject {
-  return {
-    checkpoint_id: made.checkpointId,
-    root_frame_id: made.rootFrameId,
-    branch_id: made.branchId,
-    parent_checkpoint_id: made.parentCheckpointId,
-    number: made.number,
-    reason: made.reason,
-    workspace_tree_id: made.workspaceTreeId,
-    internal: made.internal,
-    reverted_to: made.metadata['reverted_to'] ?? null,
-    created_at: made.createdAt,
-  };
-}

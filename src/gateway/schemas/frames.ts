@@ -41,6 +41,9 @@ export const checkpoint = z.strictObject({
   number: z.int(),
   reason: text,
   workspace_tree_id: text.nullable(),
+  internal: z.boolean(),
+  /** The checkpoint whose history this one shows again; null for one that reverted nothing. */
+  reverted_to: id.nullable(),
   created_at: time,
 });
 

@@ -4,12 +4,7 @@ import { RECORD_KINDS } from '../../sessions/index.ts';
 import { id, json, next, page, text, time } from './common.ts';
 import { checkpoint } from './frames.ts';
 
-const listed = checkpoint.extend({
-  internal: z.boolean(),
-  /** The checkpoint whose history this one shows again; null for one that reverted nothing. */
-  reverted_to: id.nullable(),
-});
-export const checkpointPage = z.strictObject({ checkpoints: z.array(listed), next });
+export const checkpointPage = z.strictObject({ checkpoints: z.array(checkpoint), next });
 
 export const newBranch = z.strictObject({
   checkpoint_id: id,

@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { writeWholeFile } from '../../../src/cli/whole-file.ts';
+import { ROOT } from '../../structure/repository-files.ts';
+import { assert, check, temporaryFolder } from '../../support/index.ts';
+
+const MODULE = pathToFileURL(join(ROOT, 'src', 'cli', 'whole-file.ts')).href;
+
+/** Writes 10,000 bytes in one chunk and says the code of what went wrong; a file may have so many KiB here. */
+function writtenUnder(kibibytes: number, file: string) {
+  const program = `
+    const { writeWholeFile } = await import(${JSON.stringify(MODULE)});
+    const write = writeWholeFile('the file', ${JSON.stringify(file)}, [Buffer.alloc(10_000, 'x')]);
+    console.log(await write.then(() => 'written', (error) => error.code + ' ' + error.message));
+  `;
+  const script = `trap '' XFSZ; ulimit -f ${kibibytes}; exec "$@"`;
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', '--input-type=module', '-e', program];
+  return promisify(execFile)('bash', ['-c', script, 'bash', ...node]);
+}
+
+check('under a real limit on file sizes what does not fit whole is refused, and nothing of it stays', async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = join(folder, 'package.zip');
+  const { stdout } = await writtenUnder(4, file);
+  assert.match(stdout, /^FILE_DISK_FULL /);
+  assert.ok(!stdout.includes(folder), 'the message names no path');
+  assert.deepEqual(readdirSync(folder), []);
+  assert.equal((await writtenUnder(20, file)).stdout, 'written\n');
+  assert.equal(readFileSync(file).length, 10_000);
+});
+
+check('chunks that fail half-way leave no file, and a file that is there stays as it was', async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = join(folder, 'bytes');
+  function* broken() {
+    yield Buffer.from('half');
+    throw new Error('the reader broke');
+  }
+  await assert.rejects(writeWholeFile('the file', file, broken()), /the reader broke/);
+  assert.equal(existsSync(file), false);
+  await writeWholeFile('the file', file, [Buffer.from('whole')]);
+  await assert.rejects(writeWholeFile('the file', file, broken()), /the reader broke/);
+  assert.equal(readFileSync(file, 'utf8'), 'whole');
+  assert.deepEqual(readdirSync(folder), ['bytes']);
+});
