@@ -43,12 +43,18 @@ export interface FileSystem {
   readdir(path: string): string[];
 }
 
+const KINDS: Readonly<Record<number, FileFacts['kind']>> = {
+  [fs.constants.S_IFREG]: 'file',
+  [fs.constants.S_IFDIR]: 'folder',
+  [fs.constants.S_IFLNK]: 'symlink',
+};
+
 function factsOf(stats: fs.BigIntStats): FileFacts {
-  const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'symlink' : 'other';
+  const mode = Number(stats.mode);
   return {
-    kind,
+    kind: KINDS[mode & fs.constants.S_IFMT] ?? 'other',
     size: Number(stats.size),
-    mode: Number(stats.mode) & 0o7777,
+    mode: mode & 0o7777,
     uid: Number(stats.uid),
     modifiedMs: Number(stats.mtimeNs) / 1e6,
     changedMs: Number(stats.ctimeNs) / 1e6,

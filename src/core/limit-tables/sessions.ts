@@ -34,5 +34,5 @@ export const sessionLimits = {
   workspaceFiles: { max: 100_000, unit: 'items', why: 'The package contract for workspace entries.' },
   workspaceFileBytes: { max: 64 * MIB, unit: 'bytes', why: 'The package contract: larger files are left out.' },
   workspaceBytes: { max: 16_384 * MIB, unit: 'bytes', why: 'What one capture may take of the disk.' },
-  workspaceDepth: { max: 128, unit: 'levels', why: 'The walk recurses once a folder.' },
+  workspaceDepth: { max: 128, unit: 'levels', why: 'The walk holds the names of one folder a level.' },
 } as const satisfies Record<string, Limit>;

@@ -1,11 +1,10 @@
 import fs from 'node:fs';
-import { ARCHIVE_LIMITS, foldName, nameFault } from '../../archive/index.ts';
 import { type FileFacts, type FileSystem, LIMITS, requireWithin, sha256Hex } from '../../core/index.ts';
-import type { Capture, SeenFile, SkippedName, SkipReason, TreeEntry } from './model.ts';
+import { blobAt, type FileTable, TableBuilder } from './file-table.ts';
+import type { SeenFile, SkippedName, SkipReason } from './model.ts';
 import type { BlobPlace, PackWriter } from './pack.ts';
 import { type FoundFile, type ScanOptions, scanWorkspace } from './scan.ts';
 import { sameFile, type StatCache } from './stat-cache.ts';
-import { sortedTree } from './tree.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 /** After so much work the event loop gets a turn, so that readers and other runs go on. */
@@ -15,56 +14,66 @@ const BYTES_A_TURN = 2 * 1024 * 1024;
 export interface CaptureTools {
   readonly files: FileSystem;
   readonly cache: StatCache;
+  /** Whether a content that the cache names is stored. */
+  readonly isStored: (sha: string) => boolean;
   readonly index: ReadonlyMap<string, BlobPlace>;
   /** The pack that takes what is not stored yet; made when it is first needed. */
   readonly pack: () => PackWriter;
-  readonly nowMs: number;
 }
 
-export type Captured = Omit<Capture, 'treeId' | 'created'>;
+/** What a walk found: the cache's own table when it found what the cache says. */
+export interface Walked {
+  readonly table: FileTable;
+  /** In the order of the walk. */
+  readonly skipped: readonly SkippedName[];
+  readonly filesRead: number;
+}
 
 const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Lets the event loop have its turn after so much work. */
+/** Tells when the event loop is due its turn. */
 class Turns {
   #files = 0;
   #bytes = 0;
 
-  async took(bytes: number): Promise<void> {
+  isDue(bytes: number): boolean {
     this.#files += 1;
     this.#bytes += bytes;
-    if (this.#files < FILES_A_TURN && this.#bytes < BYTES_A_TURN) return;
+    if (this.#files < FILES_A_TURN && this.#bytes < BYTES_A_TURN) return false;
     [this.#files, this.#bytes] = [0, 0];
-    await breathe();
+    return true;
   }
 }
 
-/** Reads a workspace into a tree; contents that are not stored yet go into the pack. */
-export async function readWorkspace(tools: CaptureTools, directory: string, options: ScanOptions): Promise<Captured> {
-  const entries: TreeEntry[] = [];
+/** Reads a workspace; contents that are not stored yet go into the pack. */
+export async function readWorkspace(tools: CaptureTools, directory: string, options: ScanOptions): Promise<Walked> {
+  const { cache } = tools;
+  const table = new TableBuilder(cache.table);
   const skipped: SkippedName[] = [];
-  const seen = new Map<string, SeenFile>();
   const turns = new Turns();
   let filesRead = 0;
   let bytes = 0;
   for (const found of scanWorkspace(tools.files, directory, options, (name) => skipped.push(name))) {
-    const known = tools.cache.blobOf(found.path, found.facts, tools.nowMs);
-    const isKnown = known !== undefined && tools.index.has(known);
-    const read = isKnown ? { blob: known, facts: found.facts } : await readFile(tools, found);
-    if (!isKnown) filesRead += 1;
-    if (typeof read === 'string') {
-      skipped.push({ path: found.path, reason: read });
-      continue;
+    const row = cache.rowOf(found.path, found.facts);
+    const isKnown = row !== undefined && tools.isStored(blobAt(cache.table, row));
+    if (isKnown) {
+      table.known(row);
+      bytes += found.facts.size;
+    } else {
+      filesRead += 1;
+      const read = await readFile(tools, found);
+      if (typeof read === 'string') {
+        skipped.push({ path: found.path, reason: read });
+        continue;
+      }
+      const { size, modifiedMs, changedMs, identity, mode } = read.facts;
+      table.read({ path: found.path, blob: read.blob, size, modifiedMs, changedMs, identity, mode: mode & 0o777 });
+      bytes += size;
     }
-    const { blob, facts } = read;
-    bytes += facts.size;
     requireWithin('workspaceBytes', bytes);
-    entries.push({ path: found.path, blob, size: facts.size, mode: facts.mode & 0o777 });
-    seen.set(found.path, facts);
-    tools.cache.note(found.path, facts, blob, tools.nowMs);
-    await turns.took(isKnown ? 0 : facts.size);
+    if (turns.isDue(isKnown ? 0 : found.facts.size)) await breathe();
   }
-  return { tree: sortedTree(entries, skipped), filesRead, seen, ...travelling(entries) };
+  return { table: table.finish(), skipped, filesRead };
 }
 
 /** The workspace's file failed, not the place where it is stored. */
@@ -147,24 +156,6 @@ async function* fileChunks(
     yield bytes.subarray(0, read);
     await breathe();
   }
-}
-
-/** Plain names travel; only the others are looked at part by part. */
-const PLAIN = /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+(?:\/(?:[a-z0-9_-]+\.)*[a-z0-9_-]+)*$/;
-const DEVICE = /(?:^|\/)(?:con|prn|aux|nul|conin|conout|com\d|lpt\d)(?:\.|\/|$)/;
-
-function travelling(entries: readonly TreeEntry[]): Pick<Capture, 'collisions' | 'cannotTravel'> {
-  const byFold = new Map<string, string[]>();
-  const cannotTravel: string[] = [];
-  for (const { path } of entries) {
-    const plain = PLAIN.test(path) && !DEVICE.test(path);
-    if (!plain && nameFault(path, ARCHIVE_LIMITS) !== undefined) cannotTravel.push(path);
-    const folded = plain ? path : foldName(path);
-    const same = byFold.get(folded);
-    if (same) same.push(path);
-    else byFold.set(folded, [path]);
-  }
-  return { collisions: [...byFold.values()].filter((paths) => paths.length > 1), cannotTravel };
 }
 
 /** Whether a file is still what a capture saw. */

@@ -44,7 +44,13 @@ export interface Capture {
   readonly created: boolean;
   /** Files whose content was read; the rest was known by name, size and times. */
   readonly filesRead: number;
-  readonly seen: ReadonlyMap<string, SeenFile>;
+  /** What a captured file was. */
+  seen(path: string): SeenFile | undefined;
+  /** Which captured files another machine may not take. */
+  travelling(): Travelling;
+}
+
+export interface Travelling {
   /** Names that are one name on some file systems: a package with both is refused. */
   readonly collisions: readonly (readonly string[])[];
   /** Names that a package cannot carry. */

@@ -82,7 +82,7 @@ function requireUnchanged(
 ): void {
   const captured = new Set(current.tree.entries.map((entry) => entry.path));
   for (const { path, change } of changes) {
-    const seen = change === 'added' ? undefined : current.seen.get(path);
+    const seen = change === 'added' ? undefined : current.seen(path);
     // Under what is a file now there is nothing yet; a folder in the place of a file is emptied first.
     const underFile = change === 'added' && parents(path).some((parent) => captured.has(parent));
     if (underFile || (change === 'added' && isFolder(files, join(directory, path)))) continue;

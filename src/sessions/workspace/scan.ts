@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { isSecretPath } from '../../archive/index.ts';
 import { fail, type FileFacts, type FileSystem, LIMITS, requireWithin } from '../../core/index.ts';
 import type { SkippedName, SkipReason } from './model.ts';
@@ -18,6 +17,15 @@ export interface ScanOptions {
   readonly exclude?: (path: string) => boolean;
 }
 
+/** A folder that is being walked. */
+interface Level {
+  readonly path: string;
+  readonly at: string;
+  readonly identity: string;
+  readonly names: readonly string[];
+  next: number;
+}
+
 /**
  * Walks a workspace without following any link. Yields regular files in the order of their names; what is left out is
  * told by `skip`. A folder that is not the same one before and after its walk is an error: something put another in its
@@ -30,30 +38,39 @@ export function* scanWorkspace(
   skip: (name: SkippedName) => void,
 ): Generator<FoundFile> {
   let found = 0;
-  const walk = function* (folder: string, at: string, depth: number): Generator<FoundFile> {
-    requireWithin('workspaceDepth', depth);
-    const before = folderFacts(files, at);
-    if (!before) {
-      if (folder === '') throw fail('WORKSPACE_NOT_A_FOLDER', 'The workspace is not a folder that can be read.');
-      return skip({ path: folder, reason: 'unreadable' });
-    }
+  const levels: Level[] = [];
+  const enter = (path: string, at: string, facts: FileFacts): void => {
+    requireWithin('workspaceDepth', levels.length);
     const names = readNames(files, at);
-    if (!names) return skip({ path: folder === '' ? '.' : folder, reason: 'unreadable' });
-    for (const name of names) {
-      const path = folder === '' ? name : `${folder}/${name}`;
-      const item = look(files, path, join(at, name), options);
-      if (typeof item === 'string') skip({ path, reason: item });
-      else if (item.facts.kind === 'folder') yield* walk(path, item.at, depth + 1);
-      else {
-        found += 1;
-        requireWithin('workspaceFiles', found);
-        yield item;
-      }
-    }
-    if (folderFacts(files, at)?.identity !== before.identity)
-      throw fail('WORKSPACE_CHANGED', 'A folder of the workspace was replaced while it was read.');
+    if (names) levels.push({ path, at, identity: facts.identity, names, next: 0 });
+    else skip({ path: path === '' ? '.' : path, reason: 'unreadable' });
   };
-  yield* walk('', directory, 0);
+  const root = folderFacts(files, directory);
+  if (!root) throw fail('WORKSPACE_NOT_A_FOLDER', 'The workspace is not a folder that can be read.');
+  enter('', directory, root);
+  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+    const name = level.names[level.next];
+    if (name === undefined) {
+      requireSame(files, level);
+      levels.pop();
+      continue;
+    }
+    level.next += 1;
+    const path = level.path === '' ? name : `${level.path}/${name}`;
+    const item = look(files, name, path, `${level.at}/${name}`, options);
+    if (typeof item === 'string') skip({ path, reason: item });
+    else if (item.facts.kind === 'folder') enter(path, item.at, item.facts);
+    else {
+      found += 1;
+      requireWithin('workspaceFiles', found);
+      yield item;
+    }
+  }
+}
+
+function requireSame(files: FileSystem, { at, identity }: Level): void {
+  if (folderFacts(files, at)?.identity !== identity)
+    throw fail('WORKSPACE_CHANGED', 'A folder of the workspace was replaced while it was read.');
 }
 
 function folderFacts(files: FileSystem, at: string): FileFacts | undefined {
@@ -73,10 +90,10 @@ function readNames(files: FileSystem, at: string): string[] | undefined {
   }
 }
 
-function look(files: FileSystem, path: string, at: string, options: ScanOptions): FoundFile | SkipReason {
-  const name = path.slice(path.lastIndexOf('/') + 1);
+function look(files: FileSystem, name: string, path: string, at: string, options: ScanOptions): FoundFile | SkipReason {
   if (NEVER.has(name.toLowerCase()) || options.exclude?.(path) === true) return 'excluded';
-  if (isSecretPath(path)) return 'secret_or_excluded';
+  // The folders above were asked about when they were come to, and are not walked where they are secret.
+  if (isSecretPath(name)) return 'secret_or_excluded';
   try {
     const facts = files.lstat(at);
     if (facts.kind === 'folder') return { path, at, facts };

@@ -9,10 +9,12 @@ import {
   nodeFileSystem,
   noFaults,
   requireWithin,
+  sha256Hex,
   wrapFileError,
 } from '../../core/index.ts';
 import type { Store, Tx } from '../../store/index.ts';
-import { readWorkspace } from './capture.ts';
+import { readWorkspace, type Walked } from './capture.ts';
+import { Captured, treeOf } from './captured.ts';
 import { type Added, collectGarbage, type Collected, forgetAdded } from './collect.ts';
 import type { Capture, TreeChange, WorkspaceTree } from './model.ts';
 import { type BlobPlace, PackWriter, packChunks, readPackIndex } from './pack.ts';
@@ -20,7 +22,7 @@ import * as sql from './queries.ts';
 import { restoreWorkspace, type Restored } from './restore.ts';
 import type { ScanOptions } from './scan.ts';
 import { StatCache } from './stat-cache.ts';
-import { diffTrees, readTreeDocument, treeDocument, treeIdOf } from './tree.ts';
+import { diffTrees, readTreeDocument, treeDocument } from './tree.ts';
 
 export interface WorkspaceStoreOptions {
   readonly store: Store;
@@ -88,22 +90,35 @@ export class WorkspaceStore {
   }
 
   async #captureOnce(directory: string, options: ScanOptions): Promise<Capture> {
-    await this.#refresh();
     let pack: PackWriter | undefined;
     const { clock, ids } = this.#options;
     const open = (): PackWriter => (pack ??= new PackWriter(this.#files, this.#packs, ids.next()));
     try {
-      const cache = new StatCache(this.#files, this.#cache, directory);
-      const nowMs = clock.nowMs();
-      const tools = { files: this.#files, cache, index: this.#index, pack: open, nowMs };
-      const captured = await readWorkspace(tools, directory, options);
-      const treeId = await this.#keep(captured.tree, open, () => pack);
-      cache.save(ids.next());
-      return { ...captured, ...treeId };
+      const cache = new StatCache(this.#files, this.#cache, directory, clock.nowMs());
+      // A tree that is there has all its contents: the database keeps the packs that it needs, and the cache names no
+      // content that is not the tree's. Should both be collected meanwhile, the capture is made once more.
+      const isThere = await this.#refresh(cache.treeId);
+      const isStored = isThere ? () => true : (sha: string) => this.#index.has(sha);
+      const tools = { files: this.#files, cache, index: this.#index, isStored, pack: open };
+      const walked = await readWorkspace(tools, directory, options);
+      const kept = await this.#keepWalked(cache, walked, open, () => pack);
+      cache.save(walked.table, walked.skipped, kept.treeId, ids.next());
+      return new Captured(walked, kept);
     } catch (error) {
       pack?.abandon();
       throw error;
     }
+  }
+
+  async #keepWalked(
+    cache: StatCache,
+    walked: Walked,
+    open: () => PackWriter,
+    made: () => PackWriter | undefined,
+  ): Promise<{ treeId: string; created: boolean }> {
+    const treeId = cache.treeOf(walked.table, walked.skipped);
+    if (treeId !== undefined && (await this.#touch(treeId))) return { treeId, created: false };
+    return this.#keep(treeOf(walked), open, made);
   }
 
   /** Stores a tree whose contents are in the pack or stored already; a tree that is there is only touched. */
@@ -113,7 +128,7 @@ export class WorkspaceStore {
     made: () => PackWriter | undefined,
   ): Promise<{ treeId: string; created: boolean }> {
     const document = treeDocument(tree);
-    const treeId = treeIdOf(tree);
+    const treeId = sha256Hex(document);
     if (await this.#touch(treeId)) {
       made()?.abandon();
       return { treeId, created: false };
@@ -149,19 +164,24 @@ export class WorkspaceStore {
     }
   }
 
-  /** Learns of packs that others have written, and forgets those that were collected. */
-  async #refresh(): Promise<void> {
-    const rows = await this.#options.store.read('workspace.packs', (tx) => tx.all(sql.LIST_PACKS));
+  /** Learns of packs that others have written, and forgets those that were collected; says whether a tree is there. */
+  async #refresh(treeId = ''): Promise<boolean> {
+    const { rows, tree } = await this.#options.store.read('workspace.packs', async (tx) => ({
+      rows: await tx.all(sql.LIST_PACKS),
+      tree: await tx.get(sql.FIND_TREE, [treeId]),
+    }));
     const there = new Set(rows.map((row) => String(row['pack_id'])));
-    for (const id of [...this.#known].filter((known) => !there.has(known))) {
-      this.#known.delete(id);
-      for (const [sha, place] of this.#index) if (place.pack === id) this.#index.delete(sha);
+    // What lay in a pack that is gone may lie in another one too: all that there are are read again.
+    if ([...this.#known].some((known) => !there.has(known))) {
+      this.#known.clear();
+      this.#index.clear();
     }
     for (const id of there) {
       if (this.#known.has(id)) continue;
       for (const [sha, place] of readPackIndex(this.#files, this.#packs, id)) this.#index.set(sha, place);
       this.#known.add(id);
     }
+    return tree !== undefined;
   }
 
   async #place(sha: string): Promise<BlobPlace | undefined> {
@@ -173,8 +193,7 @@ export class WorkspaceStore {
 
   /** A stored tree, proved against its id. WORKSPACE_TREE_NOT_FOUND, WORKSPACE_TREE_CORRUPT, WORKSPACE_PACK_CORRUPT. */
   async readTree(treeId: string): Promise<WorkspaceTree> {
-    const row = await this.#options.store.read('workspace.tree', (tx) => tx.get(sql.FIND_TREE, [treeId]));
-    if (!row) throw fail('WORKSPACE_TREE_NOT_FOUND', 'There is no such workspace tree.');
+    if (!(await this.#refresh(treeId))) throw fail('WORKSPACE_TREE_NOT_FOUND', 'There is no such workspace tree.');
     requireWithin('workspaceFileBytes', (await this.#place(treeId))?.size ?? 0);
     const chunks = [];
     for await (const chunk of this.readBlob(treeId)) chunks.push(chunk);
