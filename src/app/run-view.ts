@@ -75,7 +75,8 @@ export interface RunView {
 
 /** The run of the principal's tenant as it stands now. RUN_NOT_FOUND. */
 export async function viewOfRun(runtime: Runtime, principal: Principal, runId: string): Promise<RunView> {
-  const run = await runtime.runs.get(principal, runId);
+  const tree = await runtime.runs.tree(principal, runId);
+  const run = tree.find((one) => one.runId === runId) ?? (await runtime.runs.get(principal, runId));
   const { rootFrameId, branchId, turnId } = run.place;
   const groups = await runtime.store.read('app.run-view', (tx) => branchGroups(tx, principal, rootFrameId, branchId));
   const own = groups.filter(({ group }) => group.turnId === turnId && group.kind !== 'user');
@@ -97,7 +98,7 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
     sideBranches: own.flatMap(sideBranchView),
     goals: await runtime.runs.goals(principal, runId),
     supervision,
-    pending: await pendingOf(runtime, principal, runId),
+    pending: await pendingOf(runtime, principal, tree),
     parentRunId: run.parent?.runId ?? null,
     turnsUsed: run.turnsUsed,
     tokens: { prompt: run.promptTokens, completion: run.completionTokens },
@@ -150,9 +151,13 @@ function shownArguments(runtime: Runtime, toolName: string, text: string | null)
 }
 
 /** What waits in the run and in every run below it, in the order in which the runs began. */
-async function pendingOf(runtime: Runtime, principal: Principal, runId: string): Promise<readonly ShownRequest[]> {
+async function pendingOf(
+  runtime: Runtime,
+  principal: Principal,
+  tree: readonly RunRecord[],
+): Promise<readonly ShownRequest[]> {
   const found: ShownRequest[] = [];
-  for (const { runId: id, place } of await runtime.runs.tree(principal, runId)) {
+  for (const { runId: id, place } of tree) {
     const { rootFrameId } = place;
     found.push(...(await runtime.approvals.pendingOfRun(principal, { rootFrameId, runId: id })));
   }

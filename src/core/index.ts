@@ -9,6 +9,7 @@ export {
   unixSeconds,
   utcText,
 } from './clock.ts';
+export { type Deadline, deadline } from './deadline.ts';
 export { digestJson, isSha256Hex, sha256Hex } from './digest.ts';
 export {
   errnoOf,
@@ -43,6 +44,7 @@ export {
 } from './errors.ts';
 export { FAULT_POINTS, type FaultPoint, type FaultPoints, noFaults } from './fault-points.ts';
 export { type FileFacts, type FileSystem, nodeFileSystem } from './file-system.ts';
+export { freezeJson } from './freeze-json.ts';
 export { longestPauseBefore, pauseBefore } from './backoff.ts';
 export { createIds, type Ids, isId, systemIds } from './ids.ts';
 export { newSecret } from './secret.ts';

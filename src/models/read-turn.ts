@@ -1,5 +1,6 @@
 import {
   codePointsWithin,
+  deadline,
   fail,
   type HoldfastError,
   HoldfastError as OurError,
@@ -29,7 +30,8 @@ export async function readTurn(
   options: ReadTurnOptions = {},
 ): Promise<ModelReply> {
   const timeoutMs = Math.min(options.timeoutMs ?? LIMITS.modelTurnMs, LIMITS.modelTurnMs);
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]);
+  const end = deadline(request.signal, timeoutMs);
+  const { signal } = end;
   const turn = new TurnReader();
   try {
     signal.throwIfAborted();
@@ -41,6 +43,8 @@ export async function readTurn(
     if (signal.aborted) throw fail('MODEL_STOPPED', 'The turn of the model was stopped or took too long.', { cause });
     if (cause instanceof OurError) throw cause;
     throw fail('MODEL_FAILED', 'The model failed.', { cause });
+  } finally {
+    end.release();
   }
   return turn.reply();
 }

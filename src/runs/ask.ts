@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fail, HoldfastError, pauseBefore } from '../core/index.ts';
+import { type Deadline, deadline, fail, HoldfastError, pauseBefore } from '../core/index.ts';
 import { type ModelMessage, type ModelReply, readTurn } from '../models/index.ts';
 import { type ModelToolSchema, modelToolSchemas } from '../tools/index.ts';
 import type { Driving, RunsContext } from './context.ts';
@@ -28,18 +28,31 @@ interface Question {
 
 /** As `askModel`, with the tools that are given. */
 export async function ask(context: RunsContext, driving: Driving, question: Question): Promise<ModelReply> {
+  const end = deadline(driving.signal, Math.max(1, Math.ceil(question.withinMs)));
+  try {
+    return await askUntil(context, driving, question, end);
+  } finally {
+    end.release();
+  }
+}
+
+async function askUntil(
+  context: RunsContext,
+  driving: Driving,
+  question: Question,
+  end: Deadline,
+): Promise<ModelReply> {
   const { agent, signal, listener } = driving;
-  const end = AbortSignal.timeout(Math.max(1, Math.ceil(question.withinMs)));
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await spanOfTurn(context, driving, () => askOnce(driving, question, AbortSignal.any([signal, end])));
+      return await spanOfTurn(context, driving, () => askOnce(driving, question, end.signal));
     } catch (error) {
-      if (!signal.aborted && end.aborted) throw fail('RUN_BUDGET_USED_UP', 'The time of the run ended in a turn.');
+      if (!signal.aborted && end.over) throw fail('RUN_BUDGET_USED_UP', 'The time of the run ended in a turn.');
       if (attempt > agent.retries.most || !mayHelp(error)) throw error;
       const pauseMs = pauseBefore(context.calls.sessions.ids, agent.retries.pauseMs, attempt);
       listener.onRetry?.(attempt, pauseMs);
       // A stop or the end of the time is met by the next attempt, at once.
-      await sleep(pauseMs, undefined, { signal: AbortSignal.any([signal, end]) }).catch(() => undefined);
+      await sleep(pauseMs, undefined, { signal: end.signal }).catch(() => undefined);
     }
   }
 }

@@ -5,13 +5,37 @@ import { runConfig } from './config/run-config.ts';
 import type { FrozenRunConfig, RunConfigSnapshot } from './config/model.ts';
 import { PROMPT_KEY } from './config/resume.ts';
 import { loadSnapshot, snapshotDocument, snapshotOf, withSnapshot } from './config/snapshot.ts';
+import { onceOf } from './config/stored-context.ts';
 import type { RunRecord } from './model.ts';
 
-/** The agent as it is defined now, frozen: for a run that begins, or that goes on under another definition. */
+/** Each agent's newest snapshot, with the text of everything that it was made from. */
+const snapshots = new WeakMap<Agent, { readonly madeFrom: string; readonly snapshot: RunConfigSnapshot }>();
+
+/**
+ * The agent as it is defined now, frozen: for a run that begins, or that goes on under another definition. It is made
+ * anew only where the agent says something else than when it was made: nothing but `madeFrom` goes into it.
+ */
 function snapshotOfAgent(agent: Agent): RunConfigSnapshot {
+  const parts = partsOf(agent);
+  const madeFrom = JSON.stringify(parts, spelledOut);
+  const known = snapshots.get(agent);
+  if (known?.madeFrom === madeFrom) return known.snapshot;
+  const snapshot = snapshotOfParts(parts);
+  snapshots.set(agent, { madeFrom, snapshot });
+  return snapshot;
+}
+
+/** `JSON.stringify` would write all of these as another number. */
+const spelledOut = (_: string, value: unknown): unknown =>
+  typeof value === 'number' && (!Number.isFinite(value) || Object.is(value, -0))
+    ? `number ${1 / value} ${value}`
+    : value;
+
+/** What of an agent is frozen. */
+function partsOf(agent: Agent) {
   const { temperature = null, topP, maxOutputTokens, seed, providerOptions } = agent.settings ?? {};
   const extra = { top_p: topP, max_output_tokens: maxOutputTokens, seed, provider_options: providerOptions };
-  const config = runConfig({
+  const config = {
     model: agent.model.id,
     temperature,
     maxIterations: agent.maxTurns,
@@ -22,12 +46,16 @@ function snapshotOfAgent(agent: Agent): RunConfigSnapshot {
     childExecutionMode: agent.childMode,
     maxParallelChildren: agent.maxParallelChildren,
     sideBranchMaxTurns: agent.sideBranchMaxTurns,
-    // Settings that are not given have no place in the document.
-    extraLlmParams: JSON.parse(JSON.stringify(extra)) as JsonObject,
     budgets: agent.budgets,
-  });
-  const systemPromptHash = agent.instructions === null ? null : sha256Hex(agent.instructions);
-  return snapshotOf(config, { memoryIdentity: null, systemPromptHash });
+  } as const;
+  return { config, extraText: JSON.stringify(extra), instructions: agent.instructions };
+}
+
+function snapshotOfParts({ config, extraText, instructions }: ReturnType<typeof partsOf>): RunConfigSnapshot {
+  const systemPromptHash = instructions === null ? null : sha256Hex(instructions);
+  // Settings that are not given have no place in the document.
+  const extraLlmParams = JSON.parse(extraText) as JsonObject;
+  return snapshotOf(runConfig({ ...config, extraLlmParams }), { memoryIdentity: null, systemPromptHash });
 }
 
 /** A run's context with the agent frozen in it: its snapshot, and the instructions that the snapshot has the hash of. */
@@ -51,7 +79,7 @@ export interface Thawed {
  */
 export function thawAgent(run: Pick<RunRecord, 'context'>, now: Agent): Thawed {
   const snapshot = loadSnapshot(run.context);
-  const instructions = frozenPrompt(run.context, snapshot);
+  const instructions = onceOf(run.context, frozenPrompt);
   const changed = differences(snapshot, snapshotOfAgent(now));
   if (changed.includes('model'))
     throw fail('RUN_CONFIG_CHANGED', 'The run began with another model than its agent has now.', {
@@ -85,7 +113,8 @@ function frozenSettings({ temperature, extraLlmParams }: FrozenRunConfig): Model
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as ModelSettings;
 }
 
-function frozenPrompt(context: JsonObject, { systemPromptHash }: RunConfigSnapshot): string | null {
+function frozenPrompt(context: JsonObject): string | null {
+  const { systemPromptHash } = loadSnapshot(context);
   const prompt = context[PROMPT_KEY];
   const hash = typeof prompt === 'string' ? sha256Hex(prompt) : null;
   if (hash !== systemPromptHash || (prompt !== undefined && typeof prompt !== 'string'))
@@ -96,6 +125,8 @@ function frozenPrompt(context: JsonObject, { systemPromptHash }: RunConfigSnapsh
 const NOT_COMPARED: ReadonlySet<string> = new Set(['schema_version', 'snapshot_hash']);
 
 function differences(then: RunConfigSnapshot, now: RunConfigSnapshot): string[] {
+  // The hash is taken over all of the document, and a stored one was proven: equal hashes, equal fields.
+  if (then.snapshotHash === now.snapshotHash) return [];
   const [before, after] = [snapshotDocument(then), snapshotDocument(now)];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
   return names.filter((name) => !NOT_COMPARED.has(name) && textOf(before, name) !== textOf(after, name));

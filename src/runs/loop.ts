@@ -11,7 +11,7 @@ import { readGroups } from './known-groups.ts';
 import { carryOutSideBranch } from './side-branch/composed.ts';
 import { stand, standFailed } from './stand.ts';
 import type { TurnBounds } from './supervision.ts';
-import { carryOnLastGroup } from './take-up.ts';
+import { carryOnReply, lastReply } from './take-up.ts';
 import { commitReply } from './turn.ts';
 
 /**
@@ -20,25 +20,37 @@ import { commitReply } from './turn.ts';
  * outcome ends it as `failed`; errors of the store are thrown, and leave it to be resumed.
  */
 export async function drive(context: RunsContext, driving: Driving): Promise<void> {
-  if (!(await sideBranchFirst(context, driving))) return;
-  let end = await carryOnLastGroup(context, driving);
+  let known = await sideBranchFirst(context, driving);
+  if (known === null) return;
+  const last = lastReply(driving, known);
+  let end: GroupEnd = { end: 'ended', unwritten: [] };
+  if (last !== null) {
+    end = await carryOnReply(context, driving, last);
+    known = null;
+  }
   for (;;) {
     if (end.end !== 'ended') return stand(context, driving, end);
     if (driving.signal.aborted) return stand(context, driving, { end: 'stopped', unwritten: end.unwritten });
-    const next = await nextReply(context, driving, end.unwritten);
+    // What was read a moment ago stands as long as nothing was done: nobody else writes while this run has the pen.
+    known ??= await readGroups(context, driving, end.unwritten);
+    const next = await nextReply(context, driving, known, end.unwritten);
     if (next === null) return;
     end = next;
+    known = null;
   }
 }
 
-/** An open side branch has its turns before the main line; false where the run has come to its stand with it. */
-async function sideBranchFirst(context: RunsContext, driving: Driving): Promise<boolean> {
+/**
+ * An open side branch has its turns before the main line. What the run may know after that; null where it has come to
+ * its stand with it.
+ */
+async function sideBranchFirst(context: RunsContext, driving: Driving): Promise<readonly GroupWithCalls[] | null> {
   const refuse = (reason: string) => refused(context, driving, 'RUN_BUDGET_USED_UP', reason, []);
   try {
     return await carryOutSideBranch(context, driving, refuse);
   } catch (error) {
     await standAfter(context, driving, error, []);
-    return false;
+    return null;
   }
 }
 
@@ -46,9 +58,9 @@ async function sideBranchFirst(context: RunsContext, driving: Driving): Promise<
 async function nextReply(
   context: RunsContext,
   driving: Driving,
+  groups: readonly GroupWithCalls[],
   unwritten: readonly NewEvent[],
 ): Promise<GroupEnd | null> {
-  const groups = await readGroups(context, driving, unwritten);
   const turns = turnsLeft(driving, groups);
   const allowance = await allowanceOf(context, driving);
   if (turns <= 0) return refused(context, driving, 'RUN_TURNS_USED_UP', turnsText(driving), unwritten);

@@ -1,15 +1,8 @@
 import { hasPending } from '../approvals/index.ts';
-import {
-  canonicalJson,
-  fail,
-  isJsonObject,
-  type JsonObject,
-  JSON_PROFILES,
-  LIMITS,
-  readCanonicalJson,
-} from '../core/index.ts';
+import { canonicalJson, fail, type JsonObject, JSON_PROFILES, LIMITS, readCanonicalJson } from '../core/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import { appendFeed, type ReadTx, type Row, type Tx } from '../store/index.ts';
+import { storedContext } from './config/stored-context.ts';
 import type { RunPlace, RunRecord, RunStatus } from './model.ts';
 import * as sql from './run-queries.ts';
 
@@ -203,7 +196,7 @@ export function runOf(row: Row): RunRecord {
     agent: text(row, 'agent'),
     task: text(row, 'task'),
     model: text(row, 'model'),
-    context: contextOf(row),
+    context: storedContext(text(row, 'context')),
     parent:
       row['parent_trace_id'] === null ? null : { runId: text(row, 'parent_trace_id'), call: text(row, 'parent_call') },
     state: stateOf(row),
@@ -222,12 +215,6 @@ const text = (row: Row, column: string): string => String(row[column] ?? '');
 function rolesOf(row: Row): string[] {
   const roles = readCanonicalJson(text(row, 'roles') || '[]', JSON_PROFILES.packages);
   return Array.isArray(roles) ? roles.filter((role) => typeof role === 'string') : [];
-}
-
-function contextOf(row: Row): JsonObject {
-  const context = readCanonicalJson(text(row, 'context'), JSON_PROFILES.packages);
-  if (!isJsonObject(context)) throw fail('RUN_RECORD_BROKEN', 'The stored context of a run is not an object.');
-  return context;
 }
 
 function stateOf(row: Row): RunStatus {

@@ -180,8 +180,9 @@ export class Runs {
 
   /** The run and every run below it, the oldest first. RUN_NOT_FOUND. */
   async tree(principal: Principal, runId: string): Promise<readonly RunRecord[]> {
-    await this.get(principal, runId);
-    return this.#context.calls.store.read('runs.tree', (tx) => runTree(tx, principal, runId));
+    const tree = await this.#context.calls.store.read('runs.tree', (tx) => runTree(tx, principal, runId));
+    // A tree has its own run at least; where there is none, this says so as everything does.
+    return tree.length > 0 ? tree : [await this.get(principal, runId)];
   }
 
   /** The run's end as this process sees it, while it carries it out; undefined otherwise. */

@@ -10,16 +10,17 @@ import {
 import type { Driving, RunsContext } from './context.ts';
 import { carryOutGroup, type GroupEnd, placeOf, writeResults } from './group.ts';
 import type { GroupWithCalls } from './history.ts';
-import { readGroups } from './known-groups.ts';
 import { isOfMainLine } from './side-branch/told.ts';
 import { termsOf } from './turn.ts';
 
-/** Takes up the newest reply of the run where it was left: nothing that has an outcome is touched. */
-export async function carryOnLastGroup(context: RunsContext, driving: Driving): Promise<GroupEnd> {
-  const groups = await readGroups(context, driving, []);
-  const own = groups.filter(({ group }) => group.turnId === driving.run.place.turnId && isOfMainLine(group));
-  const last = own.at(-1);
-  if (!last || last.group.kind !== 'native_tools') return { end: 'ended', unwritten: [] };
+/** The newest group of the run, where it is a reply with calls: it may have been left before its end. */
+export function lastReply({ run }: Driving, groups: readonly GroupWithCalls[]): GroupWithCalls | null {
+  const last = groups.findLast(({ group }) => group.turnId === run.place.turnId && isOfMainLine(group));
+  return last?.group.kind === 'native_tools' ? last : null;
+}
+
+/** Takes up a reply where it was left: nothing that has an outcome is touched. */
+export async function carryOnReply(context: RunsContext, driving: Driving, last: GroupWithCalls): Promise<GroupEnd> {
   const standings: CallStanding[] = [];
   for (const call of last.calls) standings.push(await standingOf(context, driving, last.group.groupId, call));
   const unknown = standings.find((one) => one.state === 'ended' && one.outcome.state === 'unknown');

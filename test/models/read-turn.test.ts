@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import type { HoldfastError } from '../../src/core/index.ts';
 import { functionModel, type FunctionReply, type Model, type ModelEvent, readTurn } from '../../src/models/index.ts';
 import { assert, check } from '../support/index.ts';
@@ -175,4 +176,11 @@ check('a function plays a model: text, calls with ids of their own or by their p
     { callId: 'call_1_0', toolName: 'a', argumentsText: '{"n":1}' },
     { callId: 'own', toolName: 'b', argumentsText: '{broken' },
   ]);
+});
+
+check('a turn that is over, well or not, leaves no listener at the signal of its run', async () => {
+  const { signal } = new AbortController();
+  assert.equal(await codeOf(streaming(FINISH), signal), 'read');
+  assert.equal(await codeOf(streaming(), signal), 'MODEL_REPLY_INVALID');
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
 });

@@ -12,6 +12,7 @@ import { fieldNames, memoryForm, ownJson, readFields, writeFields } from './fiel
 import type { FrozenRunConfig, MemorySettings, RunConfig, RunConfigSnapshot, SnapshotVersion } from './model.ts';
 import { SNAPSHOT_VERSIONS } from './model.ts';
 import { FROZEN_DEFAULTS } from './run-config.ts';
+import { onceOf } from './stored-context.ts';
 
 /** The member of a trace's context in which its snapshot lies. */
 export const SNAPSHOT_KEY = 'run_config_snapshot';
@@ -83,6 +84,10 @@ export function hasSnapshot(context: JsonObject): boolean {
  * `RUN_SNAPSHOT_CORRUPT` and, for a version this build does not know, `RUN_SNAPSHOT_NEWER`.
  */
 export function loadSnapshot(context: JsonObject): RunConfigSnapshot {
+  return onceOf(context, provenSnapshot);
+}
+
+function provenSnapshot(context: JsonObject): RunConfigSnapshot {
   if (!hasSnapshot(context)) throw fail('RUN_SNAPSHOT_MISSING', 'The run has no frozen configuration.');
   const stored = context[SNAPSHOT_KEY];
   if (!isJsonObject(stored)) throw corrupt('it is not an object');

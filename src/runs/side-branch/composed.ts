@@ -78,17 +78,18 @@ function openBranchOf(groups: readonly GroupWithCalls[], turnId: string): OpenBr
 
 /**
  * Gives the open side branch of a run the turns that it has left, as its stored lines count them, and closes it. Each
- * turn is one commit with what it spent. False where the run's budget does not allow another turn: `refuse` was told why.
+ * turn is one commit with what it spent. Answers what the run may know after that; null where its budget does not allow
+ * another turn: `refuse` was told why.
  */
 export async function carryOutSideBranch(
   context: RunsContext,
   driving: Driving,
   refuse: (reason: string) => Promise<unknown>,
-): Promise<boolean> {
+): Promise<readonly GroupWithCalls[] | null> {
   for (;;) {
     const groups = await readGroups(context, driving, []);
     const open = openBranchOf(groups, driving.run.place.turnId);
-    if (open === null || driving.signal.aborted) return true;
+    if (open === null || driving.signal.aborted) return groups;
     const { at, branch } = open;
     if (hasEnded(branch)) {
       await close(context, driving, at, branch, groups);
@@ -97,7 +98,7 @@ export async function carryOutSideBranch(
     const allowance = await allowanceOf(context, driving);
     if (!allowance.allowed) {
       await refuse(allowance.reason);
-      return false;
+      return null;
     }
     await takeTurn(context, driving, open, groups, allowance.withinMs);
   }
