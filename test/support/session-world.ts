@@ -14,6 +14,7 @@ import {
   type SessionContext,
   type SessionHooks,
   sessionsSchema,
+  visibleMessages,
 } from '../../src/sessions/index.ts';
 import {
   addProject,
@@ -102,6 +103,22 @@ async function open(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** What a reader is shown of a session: its messages, and how many checkpoints and workspaces there are. */
+export function readShown(
+  store: Store,
+  root: string,
+): Promise<{ messages: string[]; points: unknown; trees: unknown }> {
+  return store.read('test.shown', async (tx) => {
+    const { items } = await visibleMessages(tx, OWNER, { rootFrameId: root, branchId: root });
+    const count = async (table: string) => (await tx.get(`SELECT count(*) AS n FROM ${table}`))?.['n'];
+    return {
+      messages: items.map((message) => message.content),
+      points: await count('session_checkpoints'),
+      trees: await count('workspace_trees'),
+    };
+  });
 }
 
 /** A turn with a user's message and an open group for the calls of one model reply. */

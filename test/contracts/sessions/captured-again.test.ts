@@ -41,7 +41,7 @@ async function withPlace(body: (place: Place) => Promise<void>): Promise<void> {
   await body({ directory, folder, at, put, open, treeAnew });
 }
 
-/** Two changes of a file may carry one time when no tick of the kernel's clock lies between them. */
+/** Two changes of a file may carry one time where no tick of the kernel's clock lies between them. */
 const tick = (): Promise<void> => new Promise((settle) => setTimeout(settle, 20));
 
 check('a workspace that did not change is looked at, and nothing of it is read, encoded or written', () =>
