@@ -1,5 +1,5 @@
 import { type CallBinding, consume } from '../approvals/index.ts';
-import { fail, JSON_PROFILES, isJsonObject, LIMITS, readCanonicalJson, unixSeconds } from '../core/index.ts';
+import { fail, LIMITS, unixSeconds } from '../core/index.ts';
 import { claim } from '../effects/index.ts';
 import {
   digestForCall,
@@ -14,6 +14,7 @@ import {
 } from '../operations/index.ts';
 import { appendEvent } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
+import { argumentsOf } from './arguments-of.ts';
 import type { ExactScope } from './call-scope.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, Refused } from './denials.ts';
@@ -56,14 +57,12 @@ export function leaseSecondsFor(callMs: number): number {
 /** The request of a call to `operations`, with the identities that the host mints. */
 export function requestOfCall(of: Pick<Beginning, 'place' | 'groupId' | 'call' | 'hostKey'>): PreparedRequest {
   const { place, groupId, call } = of;
-  const value = readCanonicalJson(call.argumentsText, JSON_PROFILES.operations);
-  if (!isJsonObject(value)) throw fail('CALL_INVALID', 'The stored arguments are not an object.');
   const mintedKey = idempotencyKey(place, groupId, call.callId);
   const toolCall = new ToolCall({
     callId: call.callId,
     operationId: effectIdOf(mintedKey),
     name: call.tool.name,
-    arguments: value,
+    arguments: argumentsOf(call),
     idempotencyKey: of.hostKey === undefined ? mintedKey : keyOfHost(of.hostKey),
     responseId: groupId,
     ...HOLDFAST_PROFILE,
@@ -219,7 +218,7 @@ function startedEvent(of: Beginning, statusRef: string) {
     type: 'started',
     actionId: call.callId,
     toolCallId: call.callId,
-    canonicalArguments: readCanonicalJson(call.argumentsText, JSON_PROFILES.operations),
+    canonicalArguments: argumentsOf(call),
     result: { status_ref: statusRef },
     sideEffectClass: call.tool.effect,
     resourceKeys: call.resourceKeys,

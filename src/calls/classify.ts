@@ -24,7 +24,7 @@ export async function classify(tool: Tool, input: unknown, attempt: Attempt): Pr
   switch (attempt.ended) {
     case 'returned': {
       const output = await acceptOutput(tool, attempt.value, input);
-      if (output.ok && fitsOperations(output.value)) return { found: 'done', output: output.value, text: output.text };
+      if (output.ok && fitsOperations(output)) return { found: 'done', output: output.value, text: output.text };
       if (output.ok) return unknown('TOOL_OUTPUT_INVALID', 'The tool answered more than the ledger can keep.');
       return unknown('TOOL_OUTPUT_INVALID', `The tool answered what it may not answer: ${output.problems.join('; ')}.`);
     }

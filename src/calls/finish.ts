@@ -111,6 +111,7 @@ function makeReceipt(of: Ending, outputText: string, now: number): Receipt {
 
 /** A receipt that cannot be read is left out: the output stands without it. */
 function readReceipt(of: Ending, outputText: string): ToolReceipt {
+  if (of.tool.receipt === null) return {};
   try {
     return receiptOf(of.tool, JSON.parse(outputText), of.input);
   } catch (error) {

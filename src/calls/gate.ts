@@ -7,7 +7,8 @@ import {
   type PolicySet,
   type PolicyVerdict,
 } from '../approvals/index.ts';
-import { readCanonicalJson, JSON_PROFILES } from '../core/index.ts';
+import { copyJson } from '../core/index.ts';
+import { argumentsOf } from './arguments-of.ts';
 import type { CallsContext } from './context.ts';
 import type { CallPlace, PreparedCall, ProposalTerms } from './model.ts';
 
@@ -27,7 +28,8 @@ export function judge(
   const proposed = {
     tool: call.tool.name,
     target: call.target,
-    arguments: readCanonicalJson(call.argumentsText, JSON_PROFILES.operations),
+    // A policy is a host's own function: it gets a copy that it may change.
+    arguments: copyJson(argumentsOf(call)),
     writes,
     toolAsks: call.toolAsks === true || terms.askForEach === true,
   };
@@ -66,7 +68,7 @@ export function requestFor(
     sideEffectClass: tool.effect,
     resourceKeys: call.resourceKeys,
     dangerous: tool.effect === 'once',
-    arguments: readCanonicalJson(call.argumentsText, JSON_PROFILES.operations),
+    arguments: argumentsOf(call),
     policyRevision: boundPolicyRevision(context),
     approver: context.approver,
     editable: tool.editable,

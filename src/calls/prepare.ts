@@ -1,6 +1,15 @@
 import { fail, isBlank, requireText, sha256Hex } from '../core/index.ts';
 import type { Principal } from '../sessions/index.ts';
-import { admitCall, inputOf, issuesText, readArguments, type Tool, type ToolPrincipal } from '../tools/index.ts';
+import {
+  type AcceptedArguments,
+  admitCall,
+  inputOfRead,
+  issuesText,
+  readArguments,
+  type Tool,
+  type ToolPrincipal,
+} from '../tools/index.ts';
+import { withArguments } from './arguments-of.ts';
 import { callScopeText } from './call-scope.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, refusalOf } from './denials.ts';
@@ -42,23 +51,28 @@ async function checkAll(
   const { tool } = admission;
   const read = readArguments(proposal.argumentsText);
   if (!read.ok) throw fail('TOOL_ARGUMENTS_INVALID', `Invalid arguments: ${issuesText(read.issues)}`);
-  const call = await withInput(tool, proposal.callId, read.text, pageUrl ?? null);
+  const call = await withInput(tool, proposal.callId, read, pageUrl ?? null);
   const refusal = await currentRefusal(call, principal);
   if (refusal) throw fail(refusal.code, refusal.reason);
   const toolAsks = tool.needsApproval === null ? null : await tool.needsApproval(call.input, principal);
-  return { ...call, toolAsks };
+  return withArguments({ ...call, toolAsks }, read.value);
 }
 
-async function withInput(tool: Tool, callId: string, text: string, pageUrl: string | null): Promise<PreparedCall> {
-  const read = await inputOf(tool, text);
-  if (!read.ok) throw fail('TOOL_ARGUMENTS_INVALID', `Invalid arguments: ${issuesText(read.issues)}`);
-  const { target, resourceKeys } = callScopeText(tool, read.input);
+async function withInput(
+  tool: Tool,
+  callId: string,
+  { text, value }: Pick<AcceptedArguments, 'text' | 'value'>,
+  pageUrl: string | null,
+): Promise<PreparedCall> {
+  const given = await inputOfRead(tool, value);
+  if (!given.ok) throw fail('TOOL_ARGUMENTS_INVALID', `Invalid arguments: ${issuesText(given.issues)}`);
+  const { target, resourceKeys } = callScopeText(tool, given.input);
   return {
     callId,
     tool,
     argumentsText: text,
     argumentsSha256: sha256Hex(text),
-    input: read.input,
+    input: given.input,
     toolAsks: null,
     target,
     resourceKeys,
@@ -71,7 +85,10 @@ export async function prepareStored(
   tool: Tool,
   stored: { readonly callId: string; readonly argumentsText: string; readonly pageUrl: string | null },
 ): Promise<PreparedCall> {
-  return withInput(tool, stored.callId, stored.argumentsText, stored.pageUrl);
+  const { callId, argumentsText: text, pageUrl } = stored;
+  const read = readArguments(text);
+  if (!read.ok) throw fail('TOOL_ARGUMENTS_INVALID', `Invalid arguments: ${issuesText(read.issues)}`);
+  return withInput(tool, callId, { text, value: read.value }, pageUrl);
 }
 
 export interface Refusal {

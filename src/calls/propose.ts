@@ -3,6 +3,7 @@ import { type JsonValue, LIMITS } from '../core/index.ts';
 import { appendEvent, openGroup } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { readArguments } from '../tools/index.ts';
+import { argumentsOf } from './arguments-of.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted } from './denials.ts';
 import { judge, requestFor } from './gate.ts';
@@ -140,17 +141,22 @@ async function writeShadow(
 /** The line of a proposal. Arguments that could not be read stand as raw text, cut to what a person can look at. */
 function proposedEvent(groupId: string, proposal: ProposedCall, checked: Checked) {
   const call = checked.kind === 'prepared' ? checked.call : null;
-  const read = readArguments(proposal.argumentsText);
   return {
     groupId,
     type: 'proposed',
     actionId: proposal.callId.slice(0, LIMITS.callIdCharacters) || 'unnamed',
     toolCallId: proposal.callId.slice(0, LIMITS.callIdCharacters) || 'unnamed',
-    ...(read.ok
-      ? { canonicalArguments: read.value }
-      : { rawArguments: proposal.argumentsText.slice(0, LIMITS.rawArgumentsShown).toWellFormed() }),
+    ...(call ? { canonicalArguments: argumentsOf(call) } : givenArguments(proposal)),
     result: { tool: proposal.toolName.slice(0, 64).toWellFormed(), page_url: call?.pageUrl ?? null },
     sideEffectClass: call?.tool.effect ?? 'none',
     resourceKeys: call?.resourceKeys ?? [],
   };
+}
+
+/** The arguments of a proposal that was refused, as far as they could be read. */
+function givenArguments({ argumentsText }: ProposedCall) {
+  const read = readArguments(argumentsText);
+  return read.ok
+    ? { canonicalArguments: read.value }
+    : { rawArguments: argumentsText.slice(0, LIMITS.rawArgumentsShown).toWellFormed() };
 }

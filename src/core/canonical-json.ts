@@ -1,6 +1,6 @@
 import { fail } from './errors.ts';
 import { badEncoding, badNumber, tooDeep, tooLarge, unsupported } from './json-errors.ts';
-import { JsonNumber, type JsonValue } from './json-value.ts';
+import { JsonNumber, type JsonObject, type JsonValue } from './json-value.ts';
 import { LIMITS } from './limits.ts';
 import { spellNumber } from './number-spelling.ts';
 import { type JsonProfile, readStrictJson } from './strict-json.ts';
@@ -12,7 +12,27 @@ import { type JsonProfile, readStrictJson } from './strict-json.ts';
  * infinities (`JSON_NUMBER`), lone surrogates (`JSON_ENCODING`), cycles and nesting beyond 256 (`JSON_TOO_DEEP`).
  */
 export function canonicalJson(value: JsonValue): string {
-  return spell(value, 0);
+  const known = typeof value === 'object' && value !== null ? texts.get(value) : undefined;
+  return known ?? spell(value, 0);
+}
+
+/** The texts of sealed values: frozen through and through, so a text that was theirs once is theirs for good. */
+const texts = new WeakMap<object, string>();
+
+/**
+ * Freezes a value that many are going to read, with everything in it, and keeps its canonical text, so that each of
+ * them need not make it again. `text`: that text, where the caller has just made it or read the value from it.
+ */
+export function sealJson<T extends JsonObject>(value: T, text: string = canonicalJson(value)): T {
+  freeze(value);
+  texts.set(value, text);
+  return value;
+}
+
+/** What `canonicalJson` has spelled holds nothing but lists, objects and kept numbers, in no circle. */
+function freeze(value: object): void {
+  Object.freeze(value);
+  for (const part of Object.values(value) as unknown[]) if (typeof part === 'object' && part !== null) freeze(part);
 }
 
 function spell(value: unknown, depth: number): string {

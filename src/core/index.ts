@@ -1,4 +1,4 @@
-export { canonicalJson, compareCodePoints, isCanonicalJson, readCanonicalJson } from './canonical-json.ts';
+export { canonicalJson, compareCodePoints, isCanonicalJson, readCanonicalJson, sealJson } from './canonical-json.ts';
 export {
   type Clock,
   type ClockState,
@@ -50,7 +50,7 @@ export { createIds, type Ids, isId, systemIds } from './ids.ts';
 export { newSecret } from './secret.ts';
 export { asJsonValue } from './json-domain.ts';
 export { KernelLock, type KernelLockOptions } from './kernel-lock.ts';
-export { isJsonObject, JsonNumber, type JsonObject, type JsonValue, plainJson } from './json-value.ts';
+export { copyJson, isJsonObject, JsonNumber, type JsonObject, type JsonValue, plainJson } from './json-value.ts';
 export { LIMIT_TABLE, LIMITS, type LimitName, requireWithin } from './limits.ts';
 export { JSON_PROFILES, type JsonProfile, readStrictJson } from './strict-json.ts';
 export { RowChain } from './row-chain.ts';

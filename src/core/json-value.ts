@@ -49,6 +49,16 @@ export function setMember(object: object, key: string, value: unknown): void {
   (object as Record<string, unknown>)[key] = value;
 }
 
+/** A copy that whoever gets it may change. */
+export function copyJson(value: JsonValue): JsonValue {
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof JsonNumber) return new JsonNumber(value.value);
+  if (Array.isArray(value)) return value.map(copyJson);
+  const copy: JsonObject = {};
+  for (const key of Object.keys(value)) setMember(copy, key, copyJson(value[key] as JsonValue));
+  return copy;
+}
+
 /** A copy for a user's code: kept numbers become JS numbers; a `bigint` stays one, so that no digit is lost. */
 export function plainJson(value: JsonValue): unknown {
   if (typeof value !== 'object' || value === null) return value;

@@ -60,8 +60,15 @@ export async function inputOf(
   text: string,
 ): Promise<{ readonly ok: true; readonly input: unknown } | RefusedArguments> {
   const read = readArguments(text);
-  if (!read.ok) return read;
-  const verdict = await tool.input.check(plainJson(read.value));
+  return read.ok ? inputOfRead(tool, read.value) : read;
+}
+
+/** The same for arguments that were read from their text already; the tool is given a copy. */
+export async function inputOfRead(
+  tool: Tool,
+  value: JsonObject,
+): Promise<{ readonly ok: true; readonly input: unknown } | RefusedArguments> {
+  const verdict = await tool.input.check(plainJson(value));
   return verdict.ok ? { ok: true, input: verdict.value } : refused(verdict.issues);
 }
 

@@ -3,6 +3,7 @@ export {
   acceptArguments,
   type AcceptedArguments,
   inputOf,
+  inputOfRead,
   issuesText,
   readArguments,
   type RefusedArguments,

@@ -50,7 +50,7 @@ export async function acceptOutput(
   if (!raw.ok) return raw;
   const shaped = await throughSchema(tool, raw);
   if (!shaped.ok) return shaped;
-  const violations = ruleViolations(tool, plainJson(shaped.value), input);
+  const violations = ruleViolations(tool, shaped.value, input);
   return violations.length === 0 ? shaped : refused(violations);
 }
 
@@ -131,10 +131,12 @@ async function throughSchema(tool: Tool, raw: AcceptedOutput): Promise<AcceptedO
   return settled.text === shaped.text ? shaped : refused(['the output schema changes what it made itself']);
 }
 
-function ruleViolations(tool: Tool, output: unknown, input: unknown): readonly string[] {
+function ruleViolations(tool: Tool, output: JsonValue, input: unknown): readonly string[] {
   if (tool.checkOutput === null) return [];
   try {
-    return tool.checkOutput(output, input).map((text) => String(text).slice(0, LIMITS.schemaIssueCodePoints));
+    return tool
+      .checkOutput(plainJson(output), input)
+      .map((text) => String(text).slice(0, LIMITS.schemaIssueCodePoints));
   } catch {
     return ['the rules of the output could not be checked'];
   }

@@ -1,5 +1,6 @@
 import { pause, unpause } from '../../src/app/index.ts';
-import { putRule } from '../../src/approvals/index.ts';
+import { type Policy, type PolicySet, putRule } from '../../src/approvals/index.ts';
+import { isJsonObject } from '../../src/core/index.ts';
 import { assert, check } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
 
@@ -142,5 +143,26 @@ check('five hundred, malformed, unknown and doubled calls: each a clear code, no
   assert.deepEqual(
     odd.view.calls.map((call) => call.outcome && 'code' in call.outcome && call.outcome.code),
     ['TOOL_ARGUMENTS_INVALID', 'TOOL_UNKNOWN', 'TOOL_ARGUMENTS_INVALID'],
+  );
+});
+
+check('a policy that changes what it was shown changes nothing of the call', async (t) => {
+  const seen: unknown[] = [];
+  const decide: Policy['decide'] = ({ arguments: shown }) => {
+    if (!isJsonObject(shown)) return 'deny';
+    seen.push(shown['note']);
+    shown['note'] = 'poison';
+    return 'allow';
+  };
+  const policies: PolicySet = { policies: [{ name: 'rude', revision: '1', decide }], mode: 'enforce' };
+  const { holdfast } = await openDesk(t, { policies });
+  const taken: string[] = [];
+  const tool = noteTool({ execute: ({ note }) => ({ at: taken.push(note) }) });
+  const { view } = await holdfast.agent({ model: callsThenDone([{ note: 'milk' }]), tools: [tool] }).run('go');
+  assert.ok(seen.length > 0);
+  assert.deepEqual([new Set(seen), taken], [new Set(['milk']), ['milk']]);
+  assert.deepEqual(
+    view.calls.map(({ argumentsText, outcome }) => [argumentsText, outcome?.state]),
+    [['{"note":"milk"}', 'done']],
   );
 });

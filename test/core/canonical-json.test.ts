@@ -2,6 +2,7 @@ import {
   asJsonValue,
   canonicalJson,
   compareCodePoints,
+  copyJson,
   isCanonicalJson,
   isJsonObject,
   JSON_PROFILES,
@@ -10,6 +11,7 @@ import {
   plainJson,
   readCanonicalJson,
   readStrictJson,
+  sealJson,
 } from '../../src/core/index.ts';
 import { assert, check } from '../support/index.ts';
 import { refusalOf, told } from './refusals.ts';
@@ -182,4 +184,37 @@ check('kept numbers behave as numbers where a program computes or writes them', 
     [isJsonObject({}), isJsonObject([]), isJsonObject(null), isJsonObject(undefined)],
     [true, false, false, false],
   );
+});
+
+const itemsOf = (value: JsonValue): JsonValue[] =>
+  (Object.getOwnPropertyDescriptor(value, '__proto__') as PropertyDescriptor).value as JsonValue[];
+
+check('a sealed value keeps its text and cannot be changed anywhere; a copy of it can', () => {
+  const text = '{"__proto__":[1.0,{"b":"é"}],"a":9007199254740993}';
+  const value = readStrictJson(text, packages);
+  assert.ok(isJsonObject(value));
+  const sealed = sealJson(value);
+  assert.equal(canonicalJson(sealed), text);
+  const list = itemsOf(sealed);
+  const changes = [
+    () => Object.assign(sealed, { a: 1 }),
+    () => list.push(2),
+    () => Object.assign(list[0] as object, { value: 2 }),
+    () => Object.assign(list[1] as object, { b: 'c' }),
+  ];
+  for (const change of changes) assert.throws(change, TypeError);
+  assert.equal(canonicalJson(sealed), text);
+  const copy = copyJson(sealed);
+  assert.ok(isJsonObject(copy));
+  assert.equal(canonicalJson(copy), text);
+  copy['a'] = 1;
+  itemsOf(copy).pop();
+  assert.equal(canonicalJson(copy), '{"__proto__":[1.0],"a":1}');
+  assert.equal(canonicalJson(sealed), text);
+});
+
+check('what is not JSON is refused before anything of it is sealed', () => {
+  const value: { a: JsonValue; b: JsonValue } = { a: [], b: untyped(undefined) };
+  assert.deepEqual(refusalOf(() => sealJson(value)).code, 'JSON_UNSUPPORTED_VALUE');
+  assert.ok(!Object.isFrozen(value) && !Object.isFrozen(value.a));
 });

@@ -111,3 +111,20 @@ check('over HTTP the same, whichever host calls', async (t) => {
   assert.equal(outcomeOf(await call(3, 2, 's1'))?.code, 'IDEMPOTENCY_CONFLICT');
   assert.equal(world.arrived.length, 1);
 });
+
+check('an answer as deep as may pass is done, and kept where the ledger can keep it', async (t) => {
+  const world = await guardWorld(t);
+  const deep = (levels: number, id: number) => keyed(world, 'deep', { levels }, `deep-${levels}`, id);
+  for (const [i, levels] of [1, 14, 15, 16, 23, 24, 25, 40].entries()) {
+    const told = await deep(levels, i * 2);
+    const nested = `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    assert.deepEqual(told['result'], { content: [], structuredContent: JSON.parse(nested) as unknown });
+    const again = await deep(levels, i * 2 + 1);
+    if (levels <= 24) assert.deepEqual(again['result'], told['result']);
+    else assert.match(textOf(again), /^DONE: it was carried out; its answer was not kept whole/);
+  }
+  assert.equal(world.effects().length, 8);
+  await world.end();
+  const audit = await elsewhere(world.dataDir, ({ runtime }) => runtime.operations.audit());
+  assert.deepEqual([audit.passed, audit.semantic_errors], [true, []]);
+});

@@ -159,20 +159,21 @@ function refuse({ message, channel }: Round, text: string): void {
 /** The server's own bytes wherever they are the whole truth; else the guard's words. */
 function answer(call: GuardedCall, outcome: CallOutcome, settles: string): void {
   const { channel, answerLine, message } = call;
+  const { state } = outcome;
+  if (answerLine && (state === 'done' || state === 'not_done' || state === 'failed'))
+    return channel.giveAnswer(answerLine);
   const { output: _output, ...document } = outcomeDocument(outcome) as JsonObject;
   const text = outcomeForModel(outcome);
-  const kept = outcome.state === 'done' ? keptResult(outcome.output) : null;
+  const kept = state === 'done' ? keptResult(outcome.output) : null;
   const said = call.said ?? undefined;
-  switch (outcome.state) {
+  switch (state) {
     case 'done':
-      if (answerLine) return channel.giveAnswer(answerLine);
       if (kept) return channel.give(keptLine(message, kept));
       return channel.give(
         doneLine(message, `DONE: it was carried out; its answer was not kept whole. ${text}`, document),
       );
     case 'not_done':
     case 'failed':
-      if (answerLine) return channel.giveAnswer(answerLine);
       return channel.give(outcomeLine(message, { document, text, said }));
     case 'unknown':
       return channel.give(outcomeLine(message, { document, text: `${text}${settles}`, said }));

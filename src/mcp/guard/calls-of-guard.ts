@@ -1,4 +1,4 @@
-import { type Approvals, rulesFor } from '../../approvals/index.ts';
+import { type Approvals, type ApproverRule, rulesFor } from '../../approvals/index.ts';
 import {
   type CallAuthority,
   type CallOutcome,
@@ -27,6 +27,7 @@ import {
   JSON_PROFILES,
   type JsonObject,
   readCanonicalJson,
+  sealJson,
 } from '../../core/index.ts';
 import type { Filesystem } from '../../effects/index.ts';
 import { Principal as OperationPrincipal } from '../../operations/index.ts';
@@ -134,8 +135,7 @@ export class CallsOfGuard {
   }
 
   async #carryOut(call: GuardedCall): Promise<CallOutcome | null> {
-    const key = this.#held.keyOf(call);
-    const held = this.#held.take(key);
+    const held = this.#held.take(call);
     if (held) return this.#goOn(call, held);
     const proposal = this.#proposalOf(call);
     const terms = { allowed: new Set([proposal.toolName]) };
@@ -148,7 +148,12 @@ export class CallsOfGuard {
     const { groupId, standing } = await this.#propose(call, proposal, checked);
     if (standing.state !== 'waiting') return this.#stand(call, groupId, standing);
     const { request } = standing;
-    const now: HeldCall = { key, groupId, call: standing.call, requestId: request.action.requestId };
+    const now: HeldCall = {
+      key: this.#held.keyOf(call),
+      groupId,
+      call: standing.call,
+      requestId: request.action.requestId,
+    };
     this.#held.hold(now);
     const how = `holdfast approvals approve ${now.requestId}`;
     this.#options.tell(
@@ -165,7 +170,8 @@ export class CallsOfGuard {
   #proposalOf(call: GuardedCall): ProposedCall {
     const { name, arguments: args } = call.message;
     const toolName = this.#toolNamed(name);
-    return { callId: this.#calls.sessions.ids.next(), toolName, argumentsText: canonicalJson(args) };
+    const callId = this.#calls.sessions.ids.next();
+    return { callId, toolName, argumentsText: canonicalJson(sealJson(args)) };
   }
 
   /** The name under which calls of a tool are kept; from now on the tool is known under it. */
@@ -240,11 +246,15 @@ export class CallsOfGuard {
     call: GuardedCall,
     of: { readonly proposal: ProposedCall; readonly checked: Checked; readonly groupId?: string },
   ): Promise<Standing> {
-    const { sealed, place } = this.#options;
     const { proposal, checked, groupId } = of;
-    const { approvers } = judgeCall(sealed, call.message.name, call.message.arguments);
-    const { roles, subjects } = approvers ?? sealed.policy.approvers;
-    const context = { ...this.#calls, approver: { roles, subjects, requesterMayDecide: true } };
+    const approver = (): ApproverRule => this.#approverOf(call);
+    const context: CallsContext = {
+      ...this.#calls,
+      // Asked only where the call has to wait, which few do.
+      get approver() {
+        return approver();
+      },
+    };
     const reply: Reply = {
       kind: 'native_tools',
       text: null,
@@ -252,10 +262,18 @@ export class CallsOfGuard {
       calls: [{ proposal, checked }],
       ...(groupId === undefined ? {} : { groupId }),
     };
-    const proposed = await propose(tx, context, place, reply, {});
+    const proposed = await propose(tx, context, this.#options.place, reply, {});
     const standing = proposed.standings[0];
     if (!standing) throw new Error('one call has one standing');
     return { groupId: proposed.groupId, standing };
+  }
+
+  /** Who may decide about a call that waits. */
+  #approverOf({ message }: GuardedCall): ApproverRule {
+    const { sealed } = this.#options;
+    const { approvers } = judgeCall(sealed, message.name, message.arguments);
+    const { roles, subjects } = approvers ?? sealed.policy.approvers;
+    return { roles, subjects, requesterMayDecide: true };
   }
 
   /** Waits for the decision on a held call, asking the host's user where it can be asked. */

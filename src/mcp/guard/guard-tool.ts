@@ -8,9 +8,10 @@ import {
   type ToolStatus,
 } from '../../tools/index.ts';
 import { localToolName } from '../tool-names.ts';
+import { KEPT_LIMITS } from './kept-output.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { describedTool } from './policy-decision.ts';
-import { mapCall } from './policy-mapping.ts';
+import { mapCall, type Mapping } from './policy-mapping.ts';
 import { POLICY_EFFECTS, type PolicyTool } from './policy-model.ts';
 
 /** How a call, or a question about one, reaches the server; given by the guard. */
@@ -29,7 +30,7 @@ const VERSION = 'guard-v1';
 /** One tool of a guarded server, as its policy describes it. */
 export function guardTool(sealed: SealedPolicy, name: string, reach: Reach): Tool {
   const described = describedTool(sealed.policy, name);
-  const mapped = (input: unknown) => mapCall(sealed, name, described, input as JsonValue);
+  const mapping = mappingOnce((input) => mapCall(sealed, name, described, input));
   return tool({
     name: localToolName(sealed.policy.server, name),
     description: '',
@@ -38,18 +39,19 @@ export function guardTool(sealed: SealedPolicy, name: string, reach: Reach): Too
     editable: described.editable,
     secretFields: described.secretFields,
     onError: described.onError,
+    outputLimits: KEPT_LIMITS,
     timeoutMs: (described.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
     producer: sealed.policy.server,
     parallel: true,
     revisions: revisionsOf(described),
     // What is refused for what it names is refused by the policy, which is asked before anything starts.
     resources: (input) => {
-      const mapping = mapped(input);
-      return mapping.kind === 'mapped' ? mapping.resources : 'anything';
+      const found = mapping.of(input as JsonValue);
+      return found.kind === 'mapped' ? found.resources : 'anything';
     },
     postconditions: (input) => {
-      const mapping = mapped(input);
-      return mapping.kind === 'mapped' ? mapping.postconditions : [];
+      const found = mapping.again(input as JsonValue);
+      return found.kind === 'mapped' ? found.postconditions : [];
     },
     execute: (_input, call) => reach.deliver(call),
     ...(described.status === null
@@ -59,6 +61,25 @@ export function guardTool(sealed: SealedPolicy, name: string, reach: Reach): Too
           settlesWithinMs: described.status.settlesWithinSeconds * 1000,
         }),
   });
+}
+
+/**
+ * What a call touches and what it leaves behind are asked one after the other: the second answer is of the same look at
+ * the files as the first, and no later question is, since they may have changed.
+ */
+function mappingOnce(map: (input: JsonValue) => Mapping) {
+  let last: { readonly input: JsonValue; readonly mapping: Mapping } | null = null;
+  return {
+    of(input: JsonValue): Mapping {
+      last = { input, mapping: map(input) };
+      return last.mapping;
+    },
+    again(input: JsonValue): Mapping {
+      const known = last?.input === input ? last.mapping : map(input);
+      last = null;
+      return known;
+    },
+  };
 }
 
 function revisionsOf(described: PolicyTool): ToolRevisions {
@@ -91,6 +112,7 @@ export function settledGuardTool(name: string, revisions: ToolRevisions): Tool |
     inputSchema: ANY_OBJECT,
     effect,
     onError: policy === `${VERSION}-not_done` ? 'not_done' : 'unknown',
+    outputLimits: KEPT_LIMITS,
     revisions,
     execute: () => {
       throw new NotDone('Only the guard in front of its server can call this tool.');

@@ -5,6 +5,7 @@ import type { CallAnswer, ToolCallMessage } from '../wire/message.ts';
 import type { Answered, CallChannel } from './call-channel.ts';
 import { keptOutput } from './kept-output.ts';
 import type { PolicyTool } from './policy-model.ts';
+import { Waves } from './waves.ts';
 
 /** One call of the host's on its way to the server and back. */
 export interface GuardedCall {
@@ -35,6 +36,7 @@ export type Round = Pick<GuardedCall, 'message' | 'line' | 'channel'>;
 /** Passes calls on to the server and judges its answers: the `execute` of every guarded tool. */
 export class Deliveries {
   readonly continuations = new Continuations<GuardedCall>();
+  readonly #waves = new Waves();
 
   /**
    * Passes a call on and settles with what the ledger keeps of its success. Throws `NotDone` where nothing was passed
@@ -43,14 +45,21 @@ export class Deliveries {
   async deliver(call: GuardedCall, context: ToolCallContext): Promise<JsonValue> {
     if (!call.channel.alive) throw new NotDone('The server is not running; nothing was passed on.');
     const stopped = untilAborted(context.signal);
+    // A read is written down later, whenever it is answered.
+    const place = call.described.effect === 'read' ? null : this.#waves.join();
     try {
       for (;;) {
         call.sent = true;
         const round = await Promise.race([call.channel.pass(call), stopped.promise]);
-        if (round.answer.kind === 'input_required') await this.#nextRound(call, round, stopped.promise);
-        else return this.#conclude(call, round);
+        if (round.answer.kind !== 'input_required') {
+          await place?.leave();
+          return this.#conclude(call, round);
+        }
+        void place?.leave();
+        await this.#nextRound(call, round, stopped.promise);
       }
     } finally {
+      void place?.leave();
       stopped.forget();
       call.channel.forget(call);
       call.nextRound = null;

@@ -49,10 +49,11 @@ export class HeldCalls {
   }
 
   /** The call that this one asks for again, if nobody else waits for it. */
-  take(key: string): HeldCall | undefined {
-    const held = this.#held.get(key);
-    if (!held || this.#busy.has(key)) return undefined;
-    this.#busy.add(key);
+  take(call: GuardedCall): HeldCall | undefined {
+    if (this.#held.size === 0) return undefined;
+    const held = this.#held.get(this.keyOf(call));
+    if (!held || this.#busy.has(held.key)) return undefined;
+    this.#busy.add(held.key);
     return held;
   }
 

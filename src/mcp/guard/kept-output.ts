@@ -1,11 +1,13 @@
 import {
+  asJsonValue,
   canonicalJson,
   isJsonObject,
   JSON_PROFILES,
   type JsonObject,
+  type JsonProfile,
   type JsonValue,
   LIMITS,
-  readStrictJson,
+  sealJson,
   sha256Hex,
 } from '../../core/index.ts';
 import type { PolicyTool } from './policy-model.ts';
@@ -14,13 +16,21 @@ import type { PolicyTool } from './policy-model.ts';
 export function keptOutput(result: JsonValue, described: PolicyTool): JsonValue {
   const text = canonicalJson(result);
   const bytes = Buffer.byteLength(text);
-  const digest = { result_sha256: sha256Hex(text), result_bytes: bytes };
-  if (bytes > LIMITS.guardStoredOutputBytes || described.secretFields.length > 0) return digest;
+  if (bytes <= LIMITS.guardStoredOutputBytes && described.secretFields.length === 0 && mayBeKept(result))
+    return sealJson({ result }, `{"result":${text}}`);
+  return { result_sha256: sha256Hex(text), result_bytes: bytes };
+}
+
+const KEPT_PROFILE: JsonProfile = { ...JSON_PROFILES.operations, name: 'kept output', depth: 24 };
+
+/** What a guarded tool may answer to the ledger: what is kept of its server's answer, in the object that holds it. */
+export const KEPT_LIMITS = { maxDepth: KEPT_PROFILE.depth + 2 };
+
+function mayBeKept(result: JsonValue): result is JsonObject {
   try {
-    const kept = readStrictJson(text, { ...JSON_PROFILES.operations, depth: 24 });
-    return isJsonObject(kept) ? { result: kept } : digest;
+    return isJsonObject(asJsonValue(result, KEPT_PROFILE) as JsonValue);
   } catch {
-    return digest;
+    return false;
   }
 }
 

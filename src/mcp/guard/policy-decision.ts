@@ -139,9 +139,9 @@ function strongest(applied: readonly Considered[]): Considered | undefined {
 
 /** A name against a pattern in which each `*` stands for any characters, in time linear in both. */
 function matches(pattern: string, name: string): boolean {
+  if (!pattern.includes('*')) return name === pattern;
   const [head = '', ...rest] = pattern.split('*');
-  const tail = rest.pop();
-  if (tail === undefined) return name === pattern;
+  const tail = rest.pop() ?? '';
   if (!name.startsWith(head) || !name.endsWith(tail) || name.length < head.length + tail.length) return false;
   let at = head.length;
   const end = name.length - tail.length;
