@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { systemClock } from '../../src/core/index.ts';
-import { WorkspaceStore } from '../../src/sessions/index.ts';
+import { canonicalJson, systemClock } from '../../src/core/index.ts';
+import { readTreeDocument, treeDocument, treeIdOf, WorkspaceStore } from '../../src/sessions/index.ts';
 import { assert, check } from '../support/index.ts';
 import { openSessionWorld } from '../support/session-world.ts';
 
@@ -71,3 +71,21 @@ check(
     );
   },
 );
+
+const name = fc.string({ unit: 'grapheme', minLength: 1 });
+const blob = fc.stringMatching(/^[0-9a-f]{64}$/);
+const entry = fc.record({ path: name, blob, size: fc.maxSafeNat(), mode: fc.nat(0o777) });
+const tree = fc.record({
+  entries: fc.array(entry),
+  skipped: fc.array(fc.record({ path: name, reason: fc.constantFrom('excluded', 'a "reason"') })),
+});
+
+check('the document of a tree is the canonical JSON of its parts, whatever the names', () => {
+  fc.assert(
+    fc.property(tree, ({ entries, skipped }) => {
+      assert.equal(treeDocument({ entries, skipped }), canonicalJson({ version: 1, entries, skipped }));
+    }),
+  );
+  const empty = { entries: [], skipped: [] };
+  assert.deepEqual(readTreeDocument(treeIdOf(empty), treeDocument(empty)), empty);
+});

@@ -12,13 +12,20 @@ import {
 } from '../../core/index.ts';
 import type { SkippedName, TreeChange, TreeEntry, WorkspaceTree } from './model.ts';
 
-/** The canonical document of a tree; its SHA-256 is the tree's id. */
+/**
+ * The canonical document of a tree; its SHA-256 is the tree's id. It is what `canonicalJson` makes of version, entries
+ * and skipped, put together here since each of very many entries has the same keys in the same order.
+ */
 export function treeDocument({ entries, skipped }: WorkspaceTree): string {
-  return canonicalJson({
-    version: 1,
-    entries: entries.map(({ path, blob, size, mode }) => ({ path, blob, size, mode })),
-    skipped: skipped.map(({ path, reason }) => ({ path, reason })),
-  });
+  let text = '{"entries":[';
+  let comma = '';
+  for (const { path, blob, size, mode } of entries) {
+    text += `${comma}{"blob":${canonicalJson(blob)},"mode":${canonicalJson(mode)}`;
+    text += `,"path":${canonicalJson(path)},"size":${canonicalJson(size)}}`;
+    comma = ',';
+  }
+  const left = skipped.map(({ path, reason }) => ({ path, reason }));
+  return `${text}],"skipped":${canonicalJson(left)},"version":1}`;
 }
 
 export const treeIdOf = (tree: WorkspaceTree): string => sha256Hex(treeDocument(tree));
