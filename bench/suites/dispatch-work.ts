@@ -113,8 +113,8 @@ export class DispatchWork {
     if (reserved.kind !== 'reserved') throw new Error(reserved.kind);
     const data = { note_id: request.statusRef.slice(7, 23), to: call.arguments['to'] ?? null };
     const checked: Receipt = {
-      receiptId: `receipt-${request.statusRef}`,
-      downstreamRequestId: `request-${request.statusRef}`,
+      receiptId: `receipt-${systemIds.next()}`,
+      downstreamRequestId: `request-${systemIds.next()}`,
       resultJson: canonicalJson(data),
       producerRevision: tool.contract.producer,
       resourceRevision: 'r1',

@@ -19,7 +19,7 @@ check('the WAL is copied back again and again, and does not grow with what is wr
 
 check('large values bring a checkpoint on, however few they are', async (t) => {
   const { store, counts } = await openNotes(t, { schemas: [BLOBS] });
-  const bytes = Buffer.alloc(2 * 1024 * 1024, 1);
+  const bytes = Buffer.alloc(5 * 1024 * 1024, 1);
   for (let i = 0; i < 3; i += 1) await store.write('large', (tx) => tx.run('INSERT INTO blobs VALUES (?)', [bytes]));
   await store.write('small', (tx) => tx.run('INSERT INTO blobs VALUES (?)', [Buffer.alloc(1)]));
   assert.equal(counts.count('checkpoint'), 1);

@@ -2,13 +2,14 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isBusy } from './driver-errors.ts';
 
 /**
- * Frames of the WAL after which it is copied back. A page that is written in every commit is copied once each time, so
- * that calls of 64 sessions write 25 pages each instead of 32 with SQLite's own 1,000. More would save little and make
- * the first round dear: a sync of a file that grows costs about twice that of one that is written over.
+ * Frames of the WAL after which it is copied back: 48 MB of them. A page that was written several times since is copied
+ * once, and of a large database the pages of an index over digests come up again only after thousands of writes. A
+ * longer file would make the first round dear (a sync of a file that grows costs about twice that of one that is
+ * written over) and a start after a crash slow.
  */
-const FRAMES = 4_000;
+const FRAMES = 12_000;
 /** Text and blobs that were bound since the last checkpoint: one large value makes many frames. */
-const BOUND_UNITS = 4 * 1024 * 1024;
+const BOUND_UNITS = 12 * 1024 * 1024;
 const FEWEST = 8;
 const MOST = 50_000;
 
@@ -19,7 +20,7 @@ function scaled(count: number, frames: number): number {
 /**
  * Decides when the WAL is copied back into the database, and does it. SQLite would do it inside a commit and would hide
  * an error of its sync. How many frames the WAL has is not told between checkpoints, so each one measures how many
- * groups and statements made how many frames, and the next comes after as many as should make 1,000.
+ * groups and statements made how many frames, and the next comes after as many as should make FRAMES.
  */
 export class Checkpoints {
   readonly #statement: StatementSync;
