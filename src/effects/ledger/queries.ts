@@ -53,22 +53,18 @@ export const RECORDS_OF_RUN = `
 SELECT sequence, type, effect_id, observation_id, execution, impact, body FROM effect_records
 WHERE tenant_id = ? AND run_id = ? ORDER BY sequence LIMIT ?`;
 
-/** A page of a tenant's claims with their latest outcome, newest first: tenant, run, effect (before these), limit. */
-export const PAGE_OF_CLAIMS = `
-SELECT c.run_id, c.effect_id, c.sequence, c.operation_id, c.body, s.execution, s.impact,
+const CLAIM_WITH_END = `SELECT c.run_id, c.effect_id, c.sequence, c.operation_id, c.body, s.execution, s.impact,
   EXISTS (${RUNNING}) AS running
-FROM effect_records c
+FROM effect_records c INDEXED BY effect_records_order
 LEFT JOIN effect_records s ON s.tenant_id = c.tenant_id AND s.run_id = c.run_id AND s.effect_id = c.effect_id
-  AND s.type = 'outcome' AND s.execution <> 'running'
-WHERE c.tenant_id = ? AND c.type = 'claim' AND (c.run_id, c.effect_id) < (?, ?)
-ORDER BY c.run_id DESC, c.effect_id DESC LIMIT ?`;
+  AND s.type = 'outcome' AND s.execution <> 'running'`;
 
-/** As above within one run: tenant, run, effect (before this), limit. */
-export const PAGE_OF_CLAIMS_OF_RUN = `
-SELECT c.run_id, c.effect_id, c.sequence, c.operation_id, c.body, s.execution, s.impact,
-  EXISTS (${RUNNING}) AS running
-FROM effect_records c
-LEFT JOIN effect_records s ON s.tenant_id = c.tenant_id AND s.run_id = c.run_id AND s.effect_id = c.effect_id
-  AND s.type = 'outcome' AND s.execution <> 'running'
-WHERE c.tenant_id = ? AND c.type = 'claim' AND c.run_id = ? AND c.effect_id < ?
-ORDER BY c.effect_id DESC LIMIT ?`;
+/** A page of a tenant's claims with their latest outcome, newest run first: tenant, run, position (before these), limit. */
+export const PAGE_OF_CLAIMS = `${CLAIM_WITH_END}
+WHERE c.tenant_id = ? AND c.type = 'claim' AND (c.run_id, c.sequence) < (?, ?)
+ORDER BY c.run_id DESC, c.sequence DESC LIMIT ?`;
+
+/** As above within one run: tenant, run, position (before this), limit. */
+export const PAGE_OF_CLAIMS_OF_RUN = `${CLAIM_WITH_END}
+WHERE c.tenant_id = ? AND c.type = 'claim' AND c.run_id = ? AND c.sequence < ?
+ORDER BY c.sequence DESC LIMIT ?`;

@@ -41,8 +41,20 @@ CREATE TRIGGER effect_records_never_go BEFORE DELETE ON effect_records
 BEGIN SELECT RAISE(ABORT, 'effect records are never deleted'); END;
 `;
 
+/**
+ * Effect ids are mostly made in the order of time. Claims by run put each run's newest on a page of its own, all of
+ * which a commit that many runs share would write; by effect they stand together.
+ */
+const CLAIMS_IN_ORDER_OF_TIME = `
+DROP INDEX effect_claims;
+CREATE UNIQUE INDEX effect_claims ON effect_records (effect_id, run_id, tenant_id) WHERE type = 'claim';
+`;
+
 /** The ledger's tables; they need no other context's. */
 export const effectsSchema: ContextSchema = {
   context: 'effects',
-  migrations: [{ number: 1, name: 'effect records', sqlite: RECORDS }],
+  migrations: [
+    { number: 1, name: 'effect records', sqlite: RECORDS },
+    { number: 2, name: 'claims in the order of their effects', sqlite: CLAIMS_IN_ORDER_OF_TIME },
+  ],
 };

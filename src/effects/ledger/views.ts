@@ -7,7 +7,7 @@ import type { Assessment, EffectClaim, Execution, Impact } from '../model.ts';
 import { type EffectsSummary, summarize } from '../summary.ts';
 import { checkRunId } from '../validity.ts';
 import { readHistory } from './ledger.ts';
-import { PAGE_OF_CLAIMS, PAGE_OF_CLAIMS_OF_RUN } from './queries.ts';
+import { CLAIM_IS_THERE, PAGE_OF_CLAIMS, PAGE_OF_CLAIMS_OF_RUN } from './queries.ts';
 import { recordOf } from './rows.ts';
 
 /** One claim as a list shows it: what was claimed and what was reported, without judging it. */
@@ -53,7 +53,7 @@ export interface RunVerification {
 /** Sorts after every id that can be stored. */
 const LAST = '\u{10ffff}';
 
-/** A page of the principal's effects, newest run first. Throws `LIMIT_REACHED` for a page that is too large. */
+/** The newest effects first, run by run. Throws `LIMIT_REACHED` for a page that is too large. */
 export async function listEffects(
   tx: ReadTx,
   principal: PrincipalRef,
@@ -61,15 +61,11 @@ export async function listEffects(
 ): Promise<EffectPage> {
   const limit = pageSize(options.limit);
   const { runId, before } = options;
+  const position = await positionOf(tx, principal, before && { ...before, runId: runId ?? before.runId });
   const rows =
     runId === undefined
-      ? await tx.all(PAGE_OF_CLAIMS, [principal.tenantId, before?.runId ?? LAST, before?.effectId ?? LAST, limit + 1])
-      : await tx.all(PAGE_OF_CLAIMS_OF_RUN, [
-          principal.tenantId,
-          checkRunId(runId),
-          before?.effectId ?? LAST,
-          limit + 1,
-        ]);
+      ? await tx.all(PAGE_OF_CLAIMS, [principal.tenantId, before?.runId ?? LAST, position, limit + 1])
+      : await tx.all(PAGE_OF_CLAIMS_OF_RUN, [principal.tenantId, checkRunId(runId), position, limit + 1]);
   const effects = rows.slice(0, limit).map(entryOf);
   const last = effects.at(-1);
   if (rows.length <= limit || !last) return { effects };
@@ -121,6 +117,13 @@ export function verificationDocument(of: EffectVerification): Readonly<Record<st
     now: assessmentDocument(of.now),
     unresolved_impact: of.unresolvedImpact,
   };
+}
+
+/** Where the claim stands that a page goes on from: after all of them without one, before all where there is none. */
+async function positionOf(tx: ReadTx, principal: PrincipalRef, before: EffectPageOptions['before']): Promise<number> {
+  if (!before) return Number.MAX_SAFE_INTEGER;
+  const row = await tx.get(CLAIM_IS_THERE, [principal.tenantId, before.runId, before.effectId]);
+  return Number(row?.['sequence'] ?? 0);
 }
 
 function pageSize(asked: number = LIMITS.effectPage): number {

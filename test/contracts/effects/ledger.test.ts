@@ -174,7 +174,7 @@ check('a list is paged newest first, with what was reported and nothing judged',
     one.effects.map((entry) => entry.effectId),
     ['c', 'b', 'a'],
   );
-  assert.equal(counts.statementsOf('page').length, 3);
+  assert.equal(counts.statementsOf('page').length, 4, 'a page each, and where the cursor stands');
   await assert.rejects(
     store.read('page', (tx) => listEffects(tx, LOCAL_PRINCIPAL, { limit: 201 })),
     { code: 'LIMIT_REACHED' },
