@@ -124,7 +124,8 @@ export class Holdfast {
 
   /**
    * From now until it closes, carries on every run of the agents that are defined here once it is decided, whoever
-   * decides and in whatever process; first those that were decided before. For a process that stays, such as a server.
+   * decides and in whatever process; first those that were decided before, at most 32 at once, in that order. For a
+   * process that stays, such as a server.
    */
   carryOnDecided(options?: CarryOnOptions): Promise<void> {
     return this.runtime.runs.carryOnDecided(options);

@@ -16,10 +16,18 @@ export interface CarryOnOptions {
   readonly onError?: (runId: string, error: unknown) => void;
 }
 
-/** Carries on whatever run of the agents of this process waits no more, though nobody here awaits it. */
+/**
+ * Carries on whatever run of the agents of this process waits no more, though nobody here awaits it. So many at once as
+ * `LIMITS.runsCarriedOnAtOnce` says; the others have their turn in the order in which they were heard of. What is queued
+ * here stands as decided in the store, where whoever follows next finds it.
+ */
 export class Following {
   readonly #host: WaitingHost;
   readonly #options: CarryOnOptions;
+  /** Heard of and not yet looked at, the first first; each run once. */
+  readonly #queue = new Map<string, RunNewsItem>();
+  /** How many are being looked at or carried on. */
+  #going = 0;
   #closed = false;
 
   constructor(host: WaitingHost, options: CarryOnOptions) {
@@ -29,13 +37,14 @@ export class Following {
 
   close(): void {
     this.#closed = true;
+    this.#queue.clear();
   }
 
-  /** Runs that were decided while nobody was there to carry them on, a page at a time. */
+  /** Runs that were decided while nobody was there to carry them on, a page at a time. Settles when all have a place. */
   async takeUpDecided(): Promise<void> {
     for (let after = ''; !this.#closed; ) {
       const page = await this.#host.store.read('runs.waiting', (tx) => waitingAfter(tx, after));
-      for (const { principal, runId } of page) await this.hear({ tenant: principal.tenant, runId });
+      for (const { principal, runId } of page) await this.#hearReady({ tenant: principal.tenant, runId });
       const last = page.at(-1);
       if (!last || page.length < LIMITS.sessionPageRows) return;
       after = last.runId;
@@ -43,15 +52,55 @@ export class Following {
   }
 
   /** Something was written about a run: the run at the top of its tree is carried on where nothing below it waits. */
-  async hear({ tenant, runId }: RunNewsItem): Promise<void> {
+  hear(news: RunNewsItem): void {
+    if (this.#closed) return;
+    const key = `${news.runId} ${news.tenant}`;
+    // One that is queued already is looked at after this news; one that goes on has another look afterwards.
+    if (!this.#queue.has(key)) this.#queue.set(key, news);
+    this.#next();
+  }
+
+  /** Most of the runs that wait are not decided: they take no place. */
+  async #hearReady(news: RunNewsItem): Promise<void> {
     try {
-      const top = await this.#host.store.read('runs.waiting', (tx) => readyTop(tx, tenant, runId));
-      if (top === null || this.#closed || !this.#host.knows(top.agent)) return;
-      const { ended } = await this.#host.resume(top.principal, top.runId, this.#options.listener ?? {});
-      ended.catch((error: unknown) => this.#tell(top.runId, error));
+      if ((await this.#topOf(news)) !== null) this.hear(news);
+    } catch (error) {
+      this.#tell(news.runId, error);
+    }
+  }
+
+  #next(): void {
+    for (const [key, news] of this.#queue) {
+      if (this.#going >= LIMITS.runsCarriedOnAtOnce) return;
+      this.#queue.delete(key);
+      this.#going += 1;
+      void this.#carryOn(news).finally(() => {
+        this.#going -= 1;
+        this.#next();
+      });
+    }
+  }
+
+  /** Settles when the run has come to a stand, was none to be carried on, or could not be; throws nothing. */
+  async #carryOn(news: RunNewsItem): Promise<void> {
+    let { runId } = news;
+    try {
+      const top = await this.#topOf(news);
+      if (top === null || this.#closed) return;
+      runId = top.runId;
+      const wasCarried = this.#host.isCarried(runId);
+      const { ended } = await this.#host.resume(top.principal, runId, this.#options.listener ?? {});
+      const { state } = await ended;
+      // One that was on its way to its stand when it was decided has not seen the decision.
+      if (wasCarried && state.status === 'waiting_confirmation') this.hear(news);
     } catch (error) {
       this.#tell(runId, error);
     }
+  }
+
+  async #topOf({ tenant, runId }: RunNewsItem): Promise<RunRecord | null> {
+    const top = await this.#host.store.read('runs.waiting', (tx) => readyTop(tx, tenant, runId));
+    return top !== null && this.#host.knows(top.agent) ? top : null;
   }
 
   #tell(runId: string, error: unknown): void {

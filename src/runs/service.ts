@@ -43,6 +43,7 @@ export class Runs {
       get: (principal, runId) => this.get(principal, runId),
       knows: (agent) => this.#agents.has(agent),
       isElsewhere,
+      isCarried: (runId) => this.running(runId) !== undefined,
       isSupervised: (run) => this.#supervised.isOpen(run),
     });
     this.#carried = new CarriedRuns(context, {
@@ -129,8 +130,8 @@ export class Runs {
 
   /**
    * From now until it closes, this process carries on every run of its agents once nothing of it waits any more,
-   * whoever decides and in whatever process; first those that were decided before. Each is carried on as its own
-   * principal. Keeps no process alive. Throws what the store throws; what a single run meets goes to `onError`.
+   * whoever decides and in whatever process; first those that were decided before, at most `runsCarriedOnAtOnce` at a
+   * time and in that order. Each is carried on as its own principal. Keeps no process alive. Throws what the store throws; what a single run meets goes to `onError`.
    */
   carryOnDecided(options: CarryOnOptions = {}): Promise<void> {
     return this.#waiting.follow(options);

@@ -14,6 +14,8 @@ export interface WaitingHost {
   get(principal: Principal, runId: string): Promise<RunRecord>;
   /** Whether the agent of that name is defined in this process. */
   knows(agent: string): boolean;
+  /** Whether this process carries the run out now. */
+  isCarried(runId: string): boolean;
   /** Whether an error says that somebody else carries the run on, or has ended it. */
   isElsewhere(error: unknown): boolean;
   /** Whether a run that has ended is still supervised. */
@@ -99,7 +101,7 @@ export class WaitingRuns {
   #hear(news: RunNewsItem): void {
     const waiter = this.#above.get(news.runId);
     if (waiter) void this.#look(waiter);
-    else void this.#following?.hear(news);
+    else this.#following?.hear(news);
   }
 
   async #look(waiter: Waiter): Promise<void> {

@@ -21,6 +21,11 @@ export const callsLimits = {
   runTurns: { max: 1000, unit: 'items', why: 'A run that asks its model more often than this is a loop.' },
   runDepth: { max: 8, unit: 'levels', why: 'Runs below runs; deeper ones are a loop of agents asking each other.' },
   runTree: { max: 1000, unit: 'items', why: 'A run and all below it are read and stopped together.' },
+  runsCarriedOnAtOnce: {
+    max: 32,
+    unit: 'items',
+    why: 'Decided runs that one process carries on side by side; a provider refuses more turns at once, and each holds its history.',
+  },
   runModelRetries: { max: 10, unit: 'times', why: 'A model that fails so often will not answer soon.' },
   runRetryPauseMs: { max: 60_000, unit: 'ms', why: 'The first pause; later ones grow from it.' },
   runTaskCodePoints: { max: 262_144, unit: 'code points', why: 'A task is read by people and sent to a model whole.' },
