@@ -2,7 +2,7 @@ import { Client, type RequestOptions, SdkError, SdkErrorCode, type Tool } from '
 import { z } from 'zod';
 import { fail, HoldfastError, type JsonValue, LIMITS, redactText } from '../core/index.ts';
 import { httpTransport } from './http-transport.ts';
-import { checkConnectOptions, type McpConnectOptions } from './server-options.ts';
+import type { McpConnectOptions } from './server-options.ts';
 import { StdioTransport } from './stdio-transport.ts';
 
 const DEFAULT_CONNECT_MS = 20_000;
@@ -53,12 +53,8 @@ export interface McpConnection {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/**
- * Starts or reaches a server and greets it. Throws `MCP_CONFIG_INVALID` or `MCP_CONNECT_FAILED`; nothing it started is
- * left behind. No capability is offered: the server cannot ask for input, samples or roots.
- */
-export async function connectMcp(options: McpConnectOptions): Promise<McpConnection> {
-  checkConnectOptions(options);
+/** Opens the connection of options that were checked: see `connectMcp`. */
+export async function openConnection(options: McpConnectOptions): Promise<McpConnection> {
   const stdio = 'command' in options.server ? new StdioTransport(options.server) : null;
   const onBroken = (failure: HoldfastError): void => connection.end(failure);
   const transport = stdio ?? ('url' in options.server ? httpTransport(options.server, onBroken) : null);

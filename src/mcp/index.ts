@@ -1,10 +1,5 @@
-export {
-  connectMcp,
-  type ListedTool,
-  type McpCallRequest,
-  type McpCallResult,
-  type McpConnection,
-} from './connection.ts';
+export { connectMcp } from './connect.ts';
+export type { ListedTool, McpCallRequest, McpCallResult, McpConnection } from './connection.ts';
 export { type McpTools, mcpTools, type SkippedTool } from './mcp-tools.ts';
 export type { McpPolicies, McpToolPolicy } from './policy.ts';
 export type { HttpServer, McpConnectOptions, StdioServer } from './server-options.ts';

@@ -2,14 +2,14 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isBusy } from './driver-errors.ts';
 
 /**
- * Frames of the WAL after which it is copied back: 48 MB of them. A page that was written several times since is copied
+ * Frames of the WAL after which it is copied back: 32 MB of them. A page that was written several times since is copied
  * once, and of a large database the pages of an index over digests come up again only after thousands of writes. A
  * longer file would make the first round dear (a sync of a file that grows costs about twice that of one that is
  * written over) and a start after a crash slow.
  */
-const FRAMES = 12_000;
+const FRAMES = 8_000;
 /** Text and blobs that were bound since the last checkpoint: one large value makes many frames. */
-const BOUND_UNITS = 12 * 1024 * 1024;
+const BOUND_UNITS = 8 * 1024 * 1024;
 const FEWEST = 8;
 const MOST = 50_000;
 
