@@ -12,6 +12,10 @@ const SERVER = join(ROOT, 'test/fixtures/mcp/guarded-server.ts');
 const COMMAND = join(ROOT, 'bin/holdfast.js');
 const ROUNDS = 12;
 const CALLS = 16;
+/** So many calls of each tool later the guard is measured again: by then its code is compiled for what it does. */
+const WARM_UP = 1000;
+/** What a tool that writes a file may be given. Characters. */
+const LONG = 10_000;
 const POLICY = {
   version: 1,
   name: 'bench',
@@ -48,12 +52,12 @@ class Peer {
   }
 
   /** Milliseconds from asking to the answer. */
-  async call(name: string): Promise<number> {
+  async call(name: string, text?: string): Promise<number> {
     this.#next += 1;
     const id = this.#next;
     const answered = new Promise<void>((resolve) => this.#waiting.set(id, resolve));
     const started = performance.now();
-    const params = { name, arguments: { id } };
+    const params = { name, arguments: { id, text } };
     this.#child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })}\n`);
     await answered;
     return performance.now() - started;
@@ -65,10 +69,17 @@ class Peer {
   }
 }
 
-async function latencies(peer: Peer, name: string, inFlight: number): Promise<number[]> {
+/** What is called, and how. */
+interface Load {
+  readonly name: 'read' | 'write';
+  readonly inFlight: number;
+  readonly text?: string;
+}
+
+async function latencies(peer: Peer, { name, inFlight, text }: Load): Promise<number[]> {
   const found: number[] = [];
   for (let done = 0; done < CALLS; done += inFlight)
-    found.push(...(await Promise.all(Array.from({ length: inFlight }, () => peer.call(name)))));
+    found.push(...(await Promise.all(Array.from({ length: inFlight }, () => peer.call(name, text)))));
   return found;
 }
 
@@ -114,20 +125,63 @@ const p = (list: readonly number[], share: number): number =>
     share,
   );
 
+interface Peers {
+  readonly bare: Peer;
+  readonly guarded: Peer;
+  readonly commits: TwoCommits;
+}
+
 /** Bare and guarded in turn, and the commits between them, so that all three see the same machine and disk. */
-async function measure(
-  peers: { readonly bare: Peer; readonly guarded: Peer; readonly commits: TwoCommits },
-  name: string,
-  inFlight: number,
-): Promise<Latencies> {
+async function measure({ bare, guarded, commits }: Peers, load: Load): Promise<Latencies> {
   const found: Latencies = { bare: [], guarded: [], commits: [] };
-  await Promise.all([latencies(peers.bare, name, inFlight), latencies(peers.guarded, name, inFlight)]);
+  await Promise.all([latencies(bare, load), latencies(guarded, load)]);
   for (let round = 0; round < ROUNDS; round += 1) {
-    found.bare.push(...(await latencies(peers.bare, name, inFlight)));
-    found.guarded.push(...(await latencies(peers.guarded, name, inFlight)));
-    if (name === 'write') found.commits.push(...(await peers.commits.latencies()));
+    found.bare.push(...(await latencies(bare, load)));
+    found.guarded.push(...(await latencies(guarded, load)));
+    if (load.name === 'write') found.commits.push(...(await commits.latencies()));
   }
   return found;
+}
+
+/** Everybody does as much as the others before they are measured again. */
+async function warmUp({ bare, guarded, commits }: Peers): Promise<void> {
+  for (let done = 0; done < WARM_UP; done += CALLS) {
+    for (const name of ['read', 'write'] as const)
+      await Promise.all([latencies(bare, { name, inFlight: CALLS }), latencies(guarded, { name, inFlight: CALLS })]);
+    await commits.latencies();
+  }
+}
+
+class Table {
+  readonly rows: BenchRow[] = [];
+  readonly added: Record<string, number> = {};
+
+  row(key: string, what: string, ms: number): void {
+    this.added[`${key}_ms`] = Number(ms.toFixed(3));
+    this.rows.push({ what, value: `${ms.toFixed(2)} ms` });
+  }
+
+  /** `key` and `what` begin the names of all that is said of this load. */
+  async measure(peers: Peers, load: Load, begin: { readonly key: string; readonly what: string }): Promise<void> {
+    const { name, inFlight } = load;
+    const found = await measure(peers, load);
+    const [key, what] = [`${begin.key}${name}_${inFlight}`, `${begin.what}${name}, ${inFlight} in flight`];
+    for (const [word, share] of [
+      ['p50', 0.5],
+      ['p99', 0.99],
+    ] as const)
+      this.row(`${key}_${word}`, `${what}, added ${word}`, p(found.guarded, share) - p(found.bare, share));
+    if (name === 'read') return;
+    const [two, more] = [p(found.commits, 0.5), p(found.guarded, 0.5) - p(found.bare, 0.5)];
+    const beside = `${begin.key}two_commits_beside_${inFlight}`;
+    this.row(beside, `${begin.what}two commits alone, in the same minute, p50`, two);
+    this.row(`${key}_over_commits`, `${what}: added beyond two commits, p50`, more - two);
+  }
+}
+
+async function measureAll(table: Table, peers: Peers, begin: { readonly key: string; readonly what: string }) {
+  for (const name of ['read', 'write'] as const)
+    for (const inFlight of [1, CALLS]) await table.measure(peers, { name, inFlight }, begin);
 }
 
 export const guardSuite: BenchSuite = {
@@ -139,34 +193,17 @@ export const guardSuite: BenchSuite = {
     const options = ['--policy', 'policy.json', '--data-dir', join(folder, 'data'), '--'];
     const guarded = new Peer([COMMAND, 'mcp', ...options, process.execPath, ...server('guarded')], folder);
     const store = await openSqliteStore({ file: join(folder, 'commits.db'), schemas: [effectsSchema] });
-    const commits = new TwoCommits(store);
-    const rows: BenchRow[] = [];
-    const added: Record<string, number> = {};
-    const row = (key: string, what: string, ms: number): void => {
-      added[`${key}_ms`] = Number(ms.toFixed(3));
-      rows.push({ what, value: `${ms.toFixed(2)} ms` });
-    };
-    for (const name of ['read', 'write'])
-      for (const inFlight of [1, 16]) {
-        const found = await measure({ bare, guarded, commits }, name, inFlight);
-        for (const [word, share] of [
-          ['p50', 0.5],
-          ['p99', 0.99],
-        ] as const) {
-          const more = p(found.guarded, share) - p(found.bare, share);
-          row(`${name}_${inFlight}_${word}`, `${name}, ${inFlight} in flight, added ${word}`, more);
-        }
-        if (name === 'read') continue;
-        const [two, more] = [p(found.commits, 0.5), p(found.guarded, 0.5) - p(found.bare, 0.5)];
-        row(`two_commits_beside_${inFlight}`, 'two commits alone, in the same minute, p50', two);
-        row(
-          `write_${inFlight}_over_commits`,
-          `write, ${inFlight} in flight: added beyond two commits, p50`,
-          more - two,
-        );
-      }
+    const peers = { bare, guarded, commits: new TwoCommits(store) };
+    const table = new Table();
+    await measureAll(table, peers, { key: '', what: 'first calls: ' });
+    await warmUp(peers);
+    const after = `after ${WARM_UP} more: `;
+    await measureAll(table, peers, { key: 'steady_', what: after });
+    const long = { key: 'steady_long_', what: `${after}${LONG / 1000} KB arguments, ` };
+    for (const name of ['read', 'write'] as const)
+      await table.measure(peers, { name, inFlight: 1, text: 'abc "é"\n '.repeat(LONG / 10) }, long);
     await Promise.all([bare.end(), guarded.end()]);
     await store.close();
-    return { rows, figures: { peers: { guard: added } } };
+    return { rows: table.rows, figures: { peers: { guard: table.added } } };
   },
 };
