@@ -9,7 +9,7 @@ import {
   readPolicy,
   sealPolicy,
 } from '../mcp/index.ts';
-import { closeModellessRun, openModellessRun } from '../runs/index.ts';
+import { closeModellessRun, openModellessRun, openNextModellessRun } from '../runs/index.ts';
 import type { StoreObserver } from '../store/index.ts';
 import { openRuntime } from './runtime.ts';
 
@@ -104,16 +104,28 @@ async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
   try {
     const run = { name: `guard:${policy.server}`, projectId, ownerInstanceId, context };
     const place = await openModellessRun(calls, principal, run);
+    const open = new Set([place]);
+    const runs: GuardOptions['runs'] = {
+      next: async (after) => {
+        const next = await openNextModellessRun(calls, after, run);
+        open.add(next);
+        return next;
+      },
+      end: async (one) => {
+        await closeModellessRun(calls, one, ownerInstanceId);
+        open.delete(one);
+      },
+    };
     const waitMs = settings.waitMs ?? WAIT_MS;
     const close = async (): Promise<void> => {
       try {
-        await closeModellessRun(calls, place, ownerInstanceId);
+        for (const one of open) await runs.end(one);
       } finally {
         await runtime.close();
       }
     };
     return {
-      options: { calls, approvals, filesystem, place, sealed, waitMs },
+      options: { calls, approvals, filesystem, place, runs, sealed, waitMs },
       close,
       abandon: () => runtime.close(),
     };

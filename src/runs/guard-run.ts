@@ -1,6 +1,7 @@
 import { beginTurn, openSession, type Principal } from '../sessions/index.ts';
 import type { CallPlace, CallsContext } from '../calls/index.ts';
 import type { JsonObject } from '../core/index.ts';
+import type { Tx } from '../store/index.ts';
 import { insertRun, moveRun } from './run-store.ts';
 
 /** A run without a model: whoever proposes its calls is outside, such as the host of a guarded MCP server. */
@@ -18,7 +19,7 @@ export async function openModellessRun(
   principal: Principal,
   run: ModellessRun,
 ): Promise<CallPlace> {
-  const { store, sessions, clock } = calls;
+  const { store, sessions } = calls;
   const { projectId, name } = run;
   const runId = sessions.ids.next();
   return store.write('runs.open-guard', async (tx) => {
@@ -26,12 +27,41 @@ export async function openModellessRun(
     const branchId = rootFrameId;
     const task = `Calls that come through ${name}`;
     const { turnId } = await beginTurn(tx, sessions, principal, { rootFrameId, branchId, content: task });
-    const place = { projectId, rootFrameId, branchId, turnId };
-    const { ownerInstanceId, context } = run;
-    const now = clock.nowMs();
-    await insertRun(tx, { runId, principal, place, agent: name, task, model: 'none', context, ownerInstanceId, now });
-    return { principal, ...place, runId };
+    const place = { principal, projectId, rootFrameId, branchId, turnId, runId };
+    return insertModellessRun(tx, calls, place, { ...run, task });
   });
+}
+
+/**
+ * Begins the run that goes on after such a one: the next turn of its session, in one commit. The one before is still
+ * open, for the calls that are under way in it.
+ */
+export async function openNextModellessRun(
+  calls: CallsContext,
+  after: CallPlace,
+  run: ModellessRun,
+): Promise<CallPlace> {
+  const { store, sessions } = calls;
+  const { principal, rootFrameId, branchId } = after;
+  const runId = sessions.ids.next();
+  return store.write('runs.next-guard', async (tx) => {
+    const content = `More calls that come through ${run.name}`;
+    const { turnId } = await beginTurn(tx, sessions, principal, { rootFrameId, branchId, content });
+    return insertModellessRun(tx, calls, { ...after, turnId, runId }, { ...run, task: content });
+  });
+}
+
+async function insertModellessRun(
+  tx: Tx,
+  { clock }: CallsContext,
+  of: CallPlace,
+  run: ModellessRun & { readonly task: string },
+): Promise<CallPlace> {
+  const { principal, runId, ...place } = of;
+  const { name: agent, task, ownerInstanceId, context } = run;
+  const now = clock.nowMs();
+  await insertRun(tx, { runId, principal, place, agent, task, model: 'none', context, ownerInstanceId, now });
+  return of;
 }
 
 /** Ends such a run: its host has gone, and every call that was under way has its outcome. */

@@ -4,7 +4,7 @@ export type { StartRun } from './begin-run.ts';
 export { branchGroups, type GroupWithCalls, messagesOf } from './history.ts';
 export { providerHistory } from './provider-history.ts';
 export type { HistoryItem } from './told-groups.ts';
-export { closeModellessRun, type ModellessRun, openModellessRun } from './guard-run.ts';
+export { closeModellessRun, type ModellessRun, openModellessRun, openNextModellessRun } from './guard-run.ts';
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';
 export { findRunOfTurn, type RunPage, runTree } from './run-store.ts';
 export { type ResumeOptions, Runs } from './service.ts';

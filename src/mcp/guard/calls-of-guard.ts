@@ -44,6 +44,7 @@ import { LaterWrites } from './later-writes.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { judgeCall } from './policy-decision.ts';
 import { askServer } from './policy-status.ts';
+import { type RunKeeper, RunPlaces } from './run-places.ts';
 import { settledReference } from './settle-tool.ts';
 import { Turns } from './turns.ts';
 
@@ -52,6 +53,7 @@ export interface CallsOfGuardOptions {
   readonly approvals: Approvals;
   readonly filesystem: Filesystem;
   readonly place: CallPlace;
+  readonly runs: RunKeeper;
   readonly sealed: SealedPolicy;
   readonly deliveries: Deliveries;
   readonly tell: (line: string) => void;
@@ -70,6 +72,17 @@ interface Standing {
   readonly standing: CallStanding;
 }
 
+/** Where a call stands on the ledger. */
+type StandingAt = Pick<HeldCall, 'place' | 'groupId'>;
+
+/** A call that is about to be written down. */
+interface Proposing {
+  readonly place: CallPlace;
+  readonly proposal: ProposedCall;
+  readonly checked: Checked;
+  readonly groupId?: string;
+}
+
 /** Takes the calls of one host the way of one call: judged, written down, passed on, written down again. */
 export class CallsOfGuard {
   readonly #options: CallsOfGuardOptions;
@@ -81,6 +94,7 @@ export class CallsOfGuard {
   readonly #later: LaterWrites;
   readonly #turns = new Turns();
   readonly #host: HostApproval;
+  readonly #places: RunPlaces;
 
   constructor(options: CallsOfGuardOptions) {
     const { sealed, calls } = options;
@@ -89,7 +103,8 @@ export class CallsOfGuard {
       options.tell(`what a read came to could not be written down: ${String(error)}`),
     );
     this.#names = new GuardNames(sealed.policy.server);
-    const { approvals, place } = options;
+    const { approvals, place, runs, tell } = options;
+    this.#places = new RunPlaces({ place, runs, tell, waitsIn: (one) => this.#held.waitsIn(one) });
     this.#host = new HostApproval({ approvals, place, held: this.#held, ids: calls.sessions.ids });
     this.#calls = {
       ...calls,
@@ -136,20 +151,30 @@ export class CallsOfGuard {
 
   async #carryOut(call: GuardedCall): Promise<CallOutcome | null> {
     const held = this.#held.take(call);
-    if (held) return this.#goOn(call, held);
+    const place = this.#places.enter(held?.place);
+    try {
+      return held ? await this.#goOn(call, held) : await this.#begin(call, place);
+    } finally {
+      this.#places.leave(place);
+    }
+  }
+
+  async #begin(call: GuardedCall, place: CallPlace): Promise<CallOutcome | null> {
     const proposal = this.#proposalOf(call);
     const terms = { allowed: new Set([proposal.toolName]) };
-    const checked = await prepareCall(this.#calls, this.#options.place.principal, proposal, terms);
+    const checked = await prepareCall(this.#calls, place.principal, proposal, terms);
     if (checked.kind === 'prepared') {
       const outcome =
-        (await this.#before(call, proposal, checked.call)) ?? (await this.#unasked(call, proposal, checked.call));
+        (await this.#before(call, place, proposal, checked.call)) ??
+        (await this.#unasked(call, place, proposal, checked.call));
       if (outcome) return outcome;
     }
-    const { groupId, standing } = await this.#propose(call, proposal, checked);
-    if (standing.state !== 'waiting') return this.#stand(call, groupId, standing);
+    const { groupId, standing } = await this.#propose(call, { place, proposal, checked });
+    if (standing.state !== 'waiting') return this.#stand(call, { place, groupId }, standing);
     const { request } = standing;
     const now: HeldCall = {
       key: this.#held.keyOf(call),
+      place,
       groupId,
       call: standing.call,
       requestId: request.action.requestId,
@@ -163,8 +188,9 @@ export class CallsOfGuard {
   }
 
   /** Settles when everything that was left for later is written, or has failed. */
-  written(): Promise<void> {
-    return this.#later.written();
+  async written(): Promise<void> {
+    await this.#later.written();
+    await this.#places.settled();
   }
 
   #proposalOf(call: GuardedCall): ProposedCall {
@@ -193,21 +219,29 @@ export class CallsOfGuard {
   }
 
   /** What is known of the call that this one repeats under its host's key; null for one that repeats nothing. */
-  async #before(call: GuardedCall, proposal: ProposedCall, prepared: PreparedCall): Promise<CallOutcome | null> {
+  async #before(
+    call: GuardedCall,
+    place: CallPlace,
+    proposal: ProposedCall,
+    prepared: PreparedCall,
+  ): Promise<CallOutcome | null> {
     const { key } = call.message;
-    const { place } = this.#options;
     if (key === null || prepared.tool.effect === 'read') return null;
     const outcome = await outcomeUnderKey(this.#calls, place, prepared, key);
     if (outcome === null) return null;
     const { callId, toolName } = proposal;
     const checked: Checked = { kind: 'refused', callId, toolName, outcome };
-    this.#later.add(async (tx) => void (await this.#write(tx, call, { proposal, checked })));
+    this.#later.add(async (tx) => void (await this.#write(tx, call, { place, proposal, checked })));
     return outcome;
   }
 
   /** Carries out a call that nothing holds; null for one that has to be proposed first. */
-  async #unasked(call: GuardedCall, proposal: ProposedCall, prepared: PreparedCall): Promise<CallOutcome | null> {
-    const { place } = this.#options;
+  async #unasked(
+    call: GuardedCall,
+    place: CallPlace,
+    proposal: ProposedCall,
+    prepared: PreparedCall,
+  ): Promise<CallOutcome | null> {
     // A write is judged again where it begins, with the rules that people made; a read has no such place.
     const rules =
       prepared.tool.effect === 'read'
@@ -219,16 +253,16 @@ export class CallsOfGuard {
     const groupId = this.#calls.sessions.ids.next();
     const checked: Checked = { kind: 'prepared', call: prepared };
     const opening = async (tx: Tx): Promise<void> => {
-      const { standing } = await this.#write(tx, call, { proposal, checked, groupId });
+      const { standing } = await this.#write(tx, call, { place, proposal, checked, groupId });
       if (standing.state !== 'ready') throw new HeldAfterAll();
     };
     try {
-      const { outcome, recorded } = await this.#execute(call, { groupId, prepared, authority, opening });
+      const { outcome, recorded } = await this.#execute(call, { place, groupId, prepared, authority, opening });
       // A read changes nothing and a refused call has no commit of its own: both are written down afterwards.
       if (!recorded)
         this.#later.add(async (tx) => {
-          const written = await this.#write(tx, call, { proposal, checked });
-          await this.#record(tx, written.groupId, prepared, outcome);
+          const { groupId: written } = await this.#write(tx, call, { place, proposal, checked });
+          await this.#record(tx, { place, groupId: written }, prepared, outcome);
         });
       return outcome;
     } catch (error) {
@@ -237,16 +271,12 @@ export class CallsOfGuard {
     }
   }
 
-  #propose(call: GuardedCall, proposal: ProposedCall, checked: Checked): Promise<Standing> {
-    return this.#calls.store.write('guard.propose', (tx) => this.#write(tx, call, { proposal, checked }));
+  #propose(call: GuardedCall, of: Proposing): Promise<Standing> {
+    return this.#calls.store.write('guard.propose', (tx) => this.#write(tx, call, of));
   }
 
-  async #write(
-    tx: Tx,
-    call: GuardedCall,
-    of: { readonly proposal: ProposedCall; readonly checked: Checked; readonly groupId?: string },
-  ): Promise<Standing> {
-    const { proposal, checked, groupId } = of;
+  async #write(tx: Tx, call: GuardedCall, of: Proposing): Promise<Standing> {
+    const { place, proposal, checked, groupId } = of;
     const approver = (): ApproverRule => this.#approverOf(call);
     const context: CallsContext = {
       ...this.#calls,
@@ -262,7 +292,7 @@ export class CallsOfGuard {
       calls: [{ proposal, checked }],
       ...(groupId === undefined ? {} : { groupId }),
     };
-    const proposed = await propose(tx, context, this.#options.place, reply, {});
+    const proposed = await propose(tx, context, place, reply, {});
     const standing = proposed.standings[0];
     if (!standing) throw new Error('one call has one standing');
     return { groupId: proposed.groupId, standing };
@@ -278,7 +308,7 @@ export class CallsOfGuard {
 
   /** Waits for the decision on a held call, asking the host's user where it can be asked. */
   async #goOn(call: GuardedCall, held: HeldCall): Promise<CallOutcome | null> {
-    const { place, tell, waitMs } = this.#options;
+    const { tell, waitMs } = this.#options;
     const asking = new AbortController();
     const signal = AbortSignal.any([asking.signal, call.cancel.signal]);
     let ended = false;
@@ -287,19 +317,19 @@ export class CallsOfGuard {
       const asksByAnswer = !heard && call.message.era === 'stateless' && call.message.elicits;
       void this.#host.ask(call, held, signal).catch((error: unknown) => tell(`asking failed: ${String(error)}`));
       const until = { waitMs: asksByAnswer ? 0 : waitMs, signal: call.cancel.signal };
-      const standing = await awaitDecision(this.#calls, place, held, until);
+      const standing = await awaitDecision(this.#calls, held, until);
       asking.abort();
       if (standing === null || standing.state === 'waiting')
         return asksByAnswer ? this.#host.askByAnswer(call, held) : stillHeld(held);
       ended = true;
-      return await this.#stand(call, held.groupId, standing);
+      return await this.#stand(call, held, standing);
     } finally {
       asking.abort();
       this.#held.leave(held.key, ended);
     }
   }
 
-  async #stand(call: GuardedCall, groupId: string, standing: CallStanding): Promise<CallOutcome | null> {
+  async #stand(call: GuardedCall, at: StandingAt, standing: CallStanding): Promise<CallOutcome | null> {
     switch (standing.state) {
       case 'waiting':
         return null;
@@ -307,9 +337,9 @@ export class CallsOfGuard {
         return standing.outcome;
       case 'ready': {
         const { call: prepared, authority } = standing;
-        const { outcome, recorded } = await this.#execute(call, { groupId, prepared, authority });
-        if (!recorded)
-          await this.#calls.store.write('guard.result', (tx) => this.#record(tx, groupId, prepared, outcome));
+        const { place, groupId } = at;
+        const { outcome, recorded } = await this.#execute(call, { place, groupId, prepared, authority });
+        if (!recorded) await this.#calls.store.write('guard.result', (tx) => this.#record(tx, at, prepared, outcome));
         return outcome;
       }
     }
@@ -325,15 +355,15 @@ export class CallsOfGuard {
 
   async #execute(
     call: GuardedCall,
-    of: {
-      readonly groupId: string;
+    of: StandingAt & {
       readonly prepared: PreparedCall;
       readonly authority: CallAuthority;
       readonly opening?: (tx: Tx) => Promise<void>;
     },
   ): Promise<Executed> {
-    const { place, filesystem } = this.#options;
-    const { groupId, prepared, authority, opening } = of;
+    const { filesystem } = this.#options;
+    const { place, groupId, prepared, authority, opening } = of;
+    if (prepared.tool.effect !== 'read') this.#places.writes(place, prepared);
     this.#takeEdits(call, prepared);
     this.#byCallId.set(prepared.callId, call);
     try {
@@ -347,8 +377,8 @@ export class CallsOfGuard {
     }
   }
 
-  async #record(tx: Tx, groupId: string, call: PreparedCall, outcome: CallOutcome): Promise<void> {
-    const { place } = this.#options;
+  async #record(tx: Tx, at: StandingAt, call: PreparedCall, outcome: CallOutcome): Promise<void> {
+    const { place, groupId } = at;
     const of = {
       groupId,
       runId: place.runId,

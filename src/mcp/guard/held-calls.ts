@@ -15,6 +15,8 @@ import type { GuardedCall } from './guarded-call.ts';
 /** A call that waits for a person, so that asking for it again goes on where it was. */
 export interface HeldCall {
   readonly key: string;
+  /** The run in which it was proposed: there it will be made. */
+  readonly place: CallPlace;
   readonly groupId: string;
   readonly call: PreparedCall;
   readonly requestId: string;
@@ -57,6 +59,11 @@ export class HeldCalls {
     return held;
   }
 
+  /** Whether a call of this run waits. */
+  waitsIn(place: CallPlace): boolean {
+    return [...this.#held.values()].some((one) => one.place === place);
+  }
+
   /** Beyond the bound the oldest is forgotten; its request stays, and a repeated call asks anew. */
   hold(held: HeldCall): void {
     const [oldest] = this.#held.size >= LIMITS.guardHeldCalls ? this.#held.keys() : [];
@@ -80,29 +87,24 @@ export class HeldCalls {
  */
 export async function awaitDecision(
   calls: CallsContext,
-  place: CallPlace,
   held: HeldCall,
   until: { readonly waitMs: number; readonly signal: AbortSignal },
 ): Promise<CallStanding | null> {
   for (let waited = 0; ; waited += LOOK_MS) {
-    const request = await requestOf(calls, place, held);
+    const request = await requestOf(calls, held);
     const expired = request?.action.expiresAt != null && request.action.expiresAt <= calls.clock.nowMs();
-    if (request?.status.state !== 'pending' || expired) return standingNow(calls, place, held, expired);
+    if (request?.status.state !== 'pending' || expired) return standingNow(calls, held, expired);
     if (waited >= until.waitMs || until.signal.aborted) return null;
     await pause(LOOK_MS, undefined, { signal: until.signal }).catch(() => undefined);
   }
 }
 
-function requestOf(calls: CallsContext, place: CallPlace, held: HeldCall): Promise<PermissionRequest | null> {
-  return calls.store.read('guard.decision', (tx) => latestRequest(tx, place.principal, held.groupId, held.call.callId));
+function requestOf(calls: CallsContext, { place, groupId, call }: HeldCall): Promise<PermissionRequest | null> {
+  return calls.store.read('guard.decision', (tx) => latestRequest(tx, place.principal, groupId, call.callId));
 }
 
-async function standingNow(
-  calls: CallsContext,
-  place: CallPlace,
-  held: HeldCall,
-  expired: boolean,
-): Promise<CallStanding> {
+async function standingNow(calls: CallsContext, held: HeldCall, expired: boolean): Promise<CallStanding> {
+  const { place } = held;
   const { callId, tool, argumentsText } = held.call;
   if (expired) {
     const resolve = 'Call the tool again to ask anew.';
