@@ -17,6 +17,9 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
+/** Rounds that are run first and do not count, unless a suite says otherwise. */
+export const WARM_UP_ROUNDS = 10;
+
 async function timeOnce(contender: Contender): Promise<number> {
   const start = performance.now();
   const units = await contender.run();
@@ -30,7 +33,7 @@ async function timeOnce(contender: Contender): Promise<number> {
 export async function interleave(
   contenders: readonly Contender[],
   rounds: number,
-  warmUp = 10,
+  warmUp = WARM_UP_ROUNDS,
 ): Promise<ReadonlyMap<string, Measured>> {
   const times = new Map(contenders.map(({ name }) => [name, [] as number[]]));
   for (let round = 0; round < rounds + warmUp; round += 1) {

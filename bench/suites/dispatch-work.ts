@@ -12,7 +12,9 @@ import {
   tableDownstream,
   ToolCall,
 } from '../../src/operations/index.ts';
+import type { Row, RunResult, Sql, SqlParams, Tx } from '../../src/store/index.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/index.ts';
+import { PlainLedger, type Step } from './ledger.ts';
 
 const NOW = 1_784_419_200;
 const WHO = new Principal('bench', 'agent-1');
@@ -39,6 +41,40 @@ const tool: OperationTool = {
   authorize: () => true,
   precondition: () => true,
 };
+
+/** The statements of one dispatch: those of its first commit, and those of its second. */
+export interface RecordedDispatch {
+  readonly begin: Step[];
+  readonly finish: Step[];
+}
+
+const textOf = (sql: Sql): string => (typeof sql === 'string' ? sql : sql.text);
+
+/** Passes statements on and writes them down. */
+class RecordingTx implements Tx {
+  readonly #tx: Tx;
+  readonly #to: Step[];
+
+  constructor(tx: Tx, to: Step[]) {
+    this.#tx = tx;
+    this.#to = to;
+  }
+
+  run(sql: Sql, params: SqlParams = []): Promise<RunResult> {
+    this.#to.push(['run', textOf(sql), params]);
+    return this.#tx.run(sql, params);
+  }
+
+  get<R extends Row = Row>(sql: Sql, params: SqlParams = []): Promise<R | undefined> {
+    this.#to.push(['get', textOf(sql), params]);
+    return this.#tx.get<R>(sql, params);
+  }
+
+  all<R extends Row = Row>(sql: Sql, params: SqlParams = []): Promise<R[]> {
+    this.#to.push(['get', textOf(sql), params]);
+    return this.#tx.all<R>(sql, params);
+  }
+}
 
 /** Operations on a file of their own, with one tool and one reviewer. */
 export class DispatchWork {
@@ -102,14 +138,17 @@ export class DispatchWork {
   }
 
   /** A full dispatch as a call is carried out in the composed system: everything checked, two commits. */
-  async inTwoCommits(): Promise<void> {
+  async inTwoCommits(written?: RecordedDispatch): Promise<void> {
+    const seen = (tx: Tx, half: 'begin' | 'finish') => (written ? new RecordingTx(tx, written[half]) : tx);
     const { call, approval } = this.#proposal();
     const admission = await this.operations.admit(WHO, call, NOW);
     if (admission.kind === 'refused') throw new Error(admission.code);
     const { request } = admission;
     const lease = { workerId: 'bench', seconds: 30 };
     const terms = { approvals: [approval], rule: { holds: true }, now: NOW, lease };
-    const reserved = await this.store.write('begin', (tx) => this.operations.reserve(tx, request, terms));
+    const reserved = await this.store.write('begin', (tx) =>
+      this.operations.reserve(seen(tx, 'begin'), request, terms),
+    );
     if (reserved.kind !== 'reserved') throw new Error(reserved.kind);
     const data = { note_id: request.statusRef.slice(7, 23), to: call.arguments['to'] ?? null };
     const checked: Receipt = {
@@ -130,7 +169,7 @@ export class DispatchWork {
       reserved: reservedOperation,
       now: NOW,
     };
-    const recorded = await this.store.write('finish', (tx) => this.operations.record(tx, recording));
+    const recorded = await this.store.write('finish', (tx) => this.operations.record(seen(tx, 'finish'), recording));
     if (recorded.kind !== 'succeeded') throw new Error(recorded.kind);
   }
 
@@ -139,6 +178,16 @@ export class DispatchWork {
     const { call, approval } = this.#proposal();
     const result = await this.operations.dispatch(WHO, call, { approvals: [approval], now: NOW });
     if (result.model_result.status !== 'succeeded') throw new Error(result.model_result.status);
+  }
+
+  /** The statements of so many dispatches, in the order of the dispatches. */
+  async recorded(dispatches: number): Promise<RecordedDispatch[]> {
+    const all: RecordedDispatch[] = [];
+    for (let i = 0; i < dispatches; i += 1) all.push({ begin: [], finish: [] });
+    const batch = 256;
+    for (let at = 0; at < dispatches; at += batch)
+      await Promise.all(all.slice(at, at + batch).map((one) => this.inTwoCommits(one)));
+    return all;
   }
 
   /** Stores so many finished operations. */
@@ -150,5 +199,36 @@ export class DispatchWork {
 
   close(): Promise<void> {
     return this.store.close();
+  }
+}
+
+/** The statements of dispatches, as Holdfast ran them, again in plain synchronous code: each run is taken once. */
+export class PlainDispatches {
+  readonly #ledger: PlainLedger;
+  readonly #recorded: RecordedDispatch[];
+
+  private constructor(ledger: PlainLedger, recorded: RecordedDispatch[]) {
+    this.#ledger = ledger;
+    this.#recorded = recorded;
+  }
+
+  /** Records so many dispatches at `file`, and makes the same tables anew beside it for them to be run again. */
+  static async open(file: string, dispatches: number): Promise<PlainDispatches> {
+    const work = await DispatchWork.open(`${file}-recorded.db`);
+    const recorded = await work.recorded(dispatches);
+    await work.close();
+    await (await DispatchWork.open(file)).close();
+    return new PlainDispatches(new PlainLedger(file, ''), recorded.reverse());
+  }
+
+  /** So many dispatches, in two commits together. */
+  group(dispatches: number): void {
+    const taken = Array.from({ length: dispatches }, () => this.#recorded.pop() ?? { begin: [], finish: [] });
+    this.#ledger.group(taken.map(({ begin }) => begin));
+    this.#ledger.group(taken.map(({ finish }) => finish));
+  }
+
+  close(): void {
+    this.#ledger.close();
   }
 }

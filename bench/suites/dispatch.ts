@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { systemIds } from '../../src/core/index.ts';
-import { type Contender, interleave, median } from '../measure.ts';
+import { type Contender, interleave, median, WARM_UP_ROUNDS } from '../measure.ts';
 import type { BenchRow, BenchSuite } from '../suite.ts';
-import { DispatchWork } from './dispatch-work.ts';
+import { DispatchWork, PlainDispatches } from './dispatch-work.ts';
 import { FINISH, INSERT, PAYLOAD, PlainLedger, type Step } from './ledger.ts';
 
 const SERIAL_EFFECTS = 60;
@@ -17,7 +17,13 @@ const GROWTH_ROUNDS = 41;
 const intent = (id: string): Step => ['run', INSERT, [id, 'pending', PAYLOAD]];
 const receipt = (id: string): Step => ['run', FINISH, [id]];
 
-function serial(work: DispatchWork, raw: PlainLedger): Contender[] {
+interface Places {
+  readonly work: DispatchWork;
+  readonly plain: PlainDispatches;
+  readonly raw: PlainLedger;
+}
+
+function serial({ work, plain, raw }: Places): Contender[] {
   const times = async (one: () => Promise<void>): Promise<number> => {
     for (let i = 0; i < SERIAL_EFFECTS; i += 1) await one();
     return SERIAL_EFFECTS;
@@ -30,9 +36,14 @@ function serial(work: DispatchWork, raw: PlainLedger): Contender[] {
     }
     return SERIAL_EFFECTS;
   };
+  const plainly = (): number => {
+    for (let i = 0; i < SERIAL_EFFECTS; i += 1) plain.group(1);
+    return SERIAL_EFFECTS;
+  };
   return [
     { name: 'dispatch', run: () => times(() => work.inTwoCommits()) },
     { name: 'door', run: () => times(() => work.atTheDoor()) },
+    { name: 'plain', run: plainly },
     { name: 'raw', run: rawEffects },
   ];
 }
@@ -45,7 +56,7 @@ async function callers(one: () => Promise<void>): Promise<number> {
   return CALLERS * EFFECTS_PER_CALLER;
 }
 
-function grouped(work: DispatchWork, raw: PlainLedger): Contender[] {
+function grouped({ work, plain, raw }: Places): Contender[] {
   const rawEffects = (): number => {
     for (let round = 0; round < EFFECTS_PER_CALLER; round += 1) {
       const ids = Array.from({ length: CALLERS }, () => systemIds.next());
@@ -54,9 +65,14 @@ function grouped(work: DispatchWork, raw: PlainLedger): Contender[] {
     }
     return CALLERS * EFFECTS_PER_CALLER;
   };
+  const plainly = (): number => {
+    for (let round = 0; round < EFFECTS_PER_CALLER; round += 1) plain.group(CALLERS);
+    return CALLERS * EFFECTS_PER_CALLER;
+  };
   return [
     { name: 'dispatch', run: () => callers(() => work.inTwoCommits()) },
     { name: 'door', run: () => callers(() => work.atTheDoor()) },
+    { name: 'plain', run: plainly },
     { name: 'raw', run: rawEffects },
   ];
 }
@@ -69,31 +85,46 @@ interface Part {
 
 const rounded = (value: number): number => Number(value.toFixed(3));
 
-async function beside(
-  folder: string,
-  name: string,
-  make: (work: DispatchWork, raw: PlainLedger) => Contender[],
-): Promise<Part> {
+/** What is measured one at a time, or in groups: so many effects a round. */
+interface Way {
+  readonly name: string;
+  readonly effectsPerRound: number;
+  readonly contenders: (places: Places) => Contender[];
+}
+
+async function beside(folder: string, { name, effectsPerRound, contenders }: Way): Promise<Part> {
   const work = await DispatchWork.open(join(folder, `${name}.db`));
+  const plain = await PlainDispatches.open(
+    join(folder, `${name}-plain.db`),
+    (ROUNDS + WARM_UP_ROUNDS) * effectsPerRound,
+  );
   const raw = new PlainLedger(join(folder, `${name}-raw.db`));
-  const measured = await interleave(make(work, raw), ROUNDS);
+  const measured = await interleave(contenders({ work, plain, raw }), ROUNDS);
   await work.close();
+  plain.close();
   raw.close();
   const perSecond = (who: string) => 1e6 / (measured.get(who)?.medianUs ?? Number.NaN);
-  const [ours, door, theirs] = [perSecond('dispatch'), perSecond('door'), perSecond('raw')];
+  const [ours, door, same, theirs] = [perSecond('dispatch'), perSecond('door'), perSecond('plain'), perSecond('raw')];
   const note = `${Math.round(ours)} dispatches/s in two commits; raw SQLite ${Math.round(theirs)} effects/s`;
+  const besideSame = `of the same statements in plain synchronous code: ${Math.round(same)}/s`;
   return {
     rows: [
       { what: name, value: (ours / theirs).toFixed(3), note },
+      { what: `${name}_plain`, value: (ours / same).toFixed(3), note: besideSame },
       {
         what: `${name}_door`,
         value: (door / theirs).toFixed(3),
         note: `${Math.round(door)} dispatches/s in four commits`,
       },
     ],
-    ratios: { [name]: rounded(ours / theirs), [`${name}_door`]: rounded(door / theirs) },
+    ratios: {
+      [name]: rounded(ours / theirs),
+      [`${name}_plain`]: rounded(ours / same),
+      [`${name}_door`]: rounded(door / theirs),
+    },
     effectsPerSecond: {
       [name]: Math.round(ours),
+      [`${name}_plain`]: Math.round(same),
       [`${name}_door`]: Math.round(door),
       [`${name}_raw`]: Math.round(theirs),
     },
@@ -133,13 +164,20 @@ function memory(folder: string): BenchRow {
   return { what: 'dispatch_rss_mb', value: stdout.trim(), note: `resident at most, with ${LARGE} stored operations` };
 }
 
-/** A full dispatch (checks, approval, reservation, lease, effect, receipts) beside raw SQLite doing two commits. */
+/**
+ * A full dispatch (checks, approval, reservation, lease, effect, receipts) beside raw SQLite doing two commits of one
+ * statement, and beside its own statements in plain synchronous code.
+ */
 export const dispatchSuite: BenchSuite = {
   name: 'dispatch',
   async run(folder) {
     const parts = [
-      await beside(folder, 'dispatch_serial', serial),
-      await beside(folder, 'dispatch_group64', grouped),
+      await beside(folder, { name: 'dispatch_serial', effectsPerRound: SERIAL_EFFECTS, contenders: serial }),
+      await beside(folder, {
+        name: 'dispatch_group64',
+        effectsPerRound: CALLERS * EFFECTS_PER_CALLER,
+        contenders: grouped,
+      }),
       await growth(folder),
     ];
     return {
