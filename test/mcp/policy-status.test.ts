@@ -1,8 +1,10 @@
 import { readStrictJson, JSON_PROFILES, type JsonObject } from '../../src/core/index.ts';
 import { openFilesystem } from '../../src/effects/index.ts';
 import { sealPolicy } from '../../src/mcp/index.ts';
+import { settledGuardTool } from '../../src/mcp/guard/guard-tool.ts';
 import { describedTool } from '../../src/mcp/guard/policy-decision.ts';
 import { statusOfAnswer } from '../../src/mcp/guard/policy-status.ts';
+import { acceptOutput } from '../../src/tools/index.ts';
 import { assert, check } from '../support/index.ts';
 import { type Draft, judge, policyOf } from './policy-fixture.ts';
 
@@ -38,6 +40,35 @@ check('an answer settles a call only where it clearly says one thing', () => {
     'what the server calls json is not what its text says',
   );
   assert.equal(stateOf(FOUND, '{"isError":true,"content":[{"type":"text","text":"{\\"order\\":1}"}]}'), 'unknown');
+});
+
+check('an answer as deep as may pass settles a call, and is kept where the ledger can keep it', async () => {
+  const sealed = sealPolicy(policyOf(policy(FOUND)), openFilesystem());
+  const guarded = { inputSchema: 'guard-v1', outputSchema: 'guard-v1', effect: 'reconcilable' };
+  const tool = settledGuardTool('s__make', {
+    ...guarded,
+    handler: 'guard-v1',
+    producer: 'guard-v1',
+    policy: 'guard-v1-unknown',
+  });
+  assert.ok(tool);
+  for (const [levels, kept] of [
+    [1, 'result'],
+    [24, 'result'],
+    [25, 'result_sha256'],
+  ] as const) {
+    const deep = `{"content":[{"type":"text","text":"{\\"order\\":1}"}],"deep":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+    const result = readStrictJson(deep, JSON_PROFILES.wire) as JsonObject;
+    const said = statusOfAnswer(sealed, describedTool(sealed.policy, 'make'), {
+      kind: 'result',
+      isError: false,
+      result,
+    });
+    assert.ok(said.state === 'happened');
+    const { asked } = said.output as { asked: object };
+    assert.ok(kept in asked, `${levels} levels`);
+    assert.equal((await acceptOutput(tool, said.output, {})).ok, true, `${levels} levels`);
+  }
 });
 
 check('both or neither say nothing, and without a word for not happened nothing says so', () => {

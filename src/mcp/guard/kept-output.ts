@@ -23,8 +23,11 @@ export function keptOutput(result: JsonValue, described: PolicyTool): JsonValue 
 
 const KEPT_PROFILE: JsonProfile = { ...JSON_PROFILES.operations, name: 'kept output', depth: 24 };
 
-/** What a guarded tool may answer to the ledger: what is kept of its server's answer, in the object that holds it. */
-export const KEPT_LIMITS = { maxDepth: KEPT_PROFILE.depth + 2 };
+/**
+ * What a guarded tool may answer to the ledger: what is kept of its server's answer, in the object that holds it, and
+ * that in another one where the server was asked. The bound of the answer counts from 0.
+ */
+export const KEPT_LIMITS = { maxDepth: KEPT_PROFILE.depth + 1 + 2 };
 
 function mayBeKept(result: JsonValue): result is JsonObject {
   try {
