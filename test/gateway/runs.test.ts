@@ -1,7 +1,7 @@
 import { GatewayRefusal } from '../../src/client/index.ts';
 import { noteTool } from '../calls/desk.ts';
 import { assert, check } from '../support/index.ts';
-import { openWorld, untilRun } from './world.ts';
+import { leapingClock, openWorld, untilRun } from './world.ts';
 
 const refusal = (code: string, status: number) => (error: unknown) => {
   assert.ok(error instanceof GatewayRefusal);
@@ -76,11 +76,12 @@ check('what is unknown is settled by a person who may, once, and nobody else', a
       throw new Error('the line broke');
     },
   });
-  const { client } = await openWorld(t, { tools: [tool] });
+  const { options: holdfast, pastTheLease } = leapingClock();
+  const { client } = await openWorld(t, { tools: [tool], holdfast });
   const agent = await client(['agent']);
   const approver = await client(['approver']);
   const { run_id: runId } = await agent.startRun({ task: 'go' });
-  const failed = await untilFailed(agent, runId);
+  const failed = await untilRun(agent, runId, 'failed');
   assert.equal(failed.outcome, 'unknown');
   assert.equal((await agent.listRuns()).runs[0]?.outcome, 'unknown');
   const { operations } = await agent.listOperations({ open: true });
@@ -89,29 +90,10 @@ check('what is unknown is settled by a person who may, once, and nobody else', a
   await assert.rejects(agent.askOperation(ref), refusal('TOOL_NOT_ASKABLE', 409));
   const verdict = { verdict: 'not_done', reason: 'The shop says so.' } as const;
   await assert.rejects(agent.settleOperation(ref, verdict), refusal('ROLE_NOT_ALLOWED', 403));
-  for (;;) {
-    // The lease of the call has to be over first.
-    const settled = await approver.settleOperation(ref, verdict).catch((error: unknown) => {
-      assert.ok(error instanceof GatewayRefusal && error.code === 'OPERATION_LEASE_RUNNING', String(error));
-      return null;
-    });
-    if (settled) {
-      assert.deepEqual([settled.outcome, settled.verdict?.decided_by], ['not_done', 'approver']);
-      break;
-    }
-    await new Promise((settle) => setTimeout(settle, 100));
-  }
+  await assert.rejects(approver.settleOperation(ref, verdict), refusal('OPERATION_LEASE_RUNNING', 409));
+  pastTheLease();
+  const settled = await approver.settleOperation(ref, verdict);
+  assert.deepEqual([settled.outcome, settled.verdict?.decided_by], ['not_done', 'approver']);
   await assert.rejects(approver.settleOperation(ref, verdict), refusal('OPERATION_SETTLED', 409));
   assert.equal((await (await client(['admin'])).auditOperations()).passed, true);
 });
-
-async function untilFailed(
-  client: Awaited<ReturnType<Awaited<ReturnType<typeof openWorld>>['client']>>,
-  runId: string,
-) {
-  for (;;) {
-    const run = await client.showRun(runId);
-    if (run.status === 'failed') return run;
-    await new Promise((settle) => setTimeout(settle, 10));
-  }
-}

@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Validator } from '@cfworker/json-schema';
 import { HoldfastClient } from '../../src/client/index.ts';
 import { ROUTES } from '../../src/gateway/routes/index.ts';
 import type { ModelFunction } from '../../src/index.ts';
 import { noteTool } from '../calls/desk.ts';
 import { assert, check } from '../support/index.ts';
-import { routeOf, openWorld, untilRun, type World } from './world.ts';
+import { leapingClock, routeOf, openWorld, untilRun, type World } from './world.ts';
 
 type Schema = ConstructorParameters<typeof Validator>[0];
 interface Described {
@@ -75,7 +74,9 @@ check('every route answers as the served description says: each is asked until i
     },
     status: () => ({ state: 'unknown' }),
   });
-  const world = await openWorld(t, { model: twoCalls, tools: [broken, noteTool({ needsApproval: true })] });
+  const { options: holdfast, pastTheLease } = leapingClock();
+  const tools = [broken, noteTool({ needsApproval: true })];
+  const world = await openWorld(t, { model: twoCalls, tools, holdfast });
   const { witness, agent, approver, admin } = await actors(world);
   await agent.principal();
   await agent.createProject('p');
@@ -94,11 +95,13 @@ check('every route answers as the served description says: each is asked until i
   await agent.showBatch(first.run_id, request.action_group_id);
   const decisions = [{ tool_call_id: request.tool_call_id ?? '', decision: 'approve' as const }];
   await approver.decideBatch(first.run_id, request.action_group_id, { decisions });
-  const [operation] = await untilUnknown(agent);
+  const [operation] = await untilFailed(agent, first.run_id);
   const ref = operation?.status_ref ?? '';
   await agent.showOperation(ref);
   await agent.askOperation(ref).catch(() => undefined);
-  while ((await agent.processOperation(ref)).outcome === 'unknown') await sleep(100);
+  assert.equal((await agent.processOperation(ref)).outcome, 'unknown', 'a lease is running');
+  pastTheLease();
+  assert.equal((await agent.processOperation(ref)).outcome, 'done');
   await agent.askOperation(ref);
   await agent.resumeRun(first.run_id);
   await untilRun(agent, first.run_id, 'completed');
@@ -117,8 +120,12 @@ check('every route answers as the served description says: each is asked until i
   const again = await untilRun(agent, fourth.run_id, 'waiting_confirmation');
   const asked = await approver.showApproval(again.pending[0] ?? '');
   await approver.decide(asked.decision_id, { decision: 'approve', digest: asked.digest });
-  const [open] = await untilUnknown(agent);
-  await settled(approver, open?.status_ref ?? '');
+  const [open] = await untilFailed(agent, fourth.run_id);
+  const verdict = { verdict: 'not_done', reason: 'seen' } as const;
+  const settle = () => approver.settleOperation(open?.status_ref ?? '', verdict);
+  await assert.rejects(settle(), { code: 'OPERATION_LEASE_RUNNING' });
+  pastTheLease();
+  await settle();
   await admin.auditOperations();
   const made = await admin.createToken({ subject: 'x', roles: ['agent'] });
   await admin.listTokens();
@@ -144,22 +151,10 @@ const twoCalls: ModelFunction = ({ messages }) => {
   };
 };
 
-async function untilUnknown(client: HoldfastClient) {
-  for (;;) {
-    const { operations } = await client.listOperations({ open: true });
-    if (operations[0]?.progress === 'unknown') return operations;
-    await sleep(20);
-  }
-}
-
-/** The lease of the call has to be over first. */
-async function settled(approver: HoldfastClient, ref: string): Promise<void> {
-  for (;;) {
-    const answer = await approver
-      .settleOperation(ref, { verdict: 'not_done', reason: 'seen' })
-      .catch((e: unknown) => e);
-    if (!(answer instanceof Error)) return;
-    assert.match(String((answer as { code?: string }).code), /OPERATION_LEASE_RUNNING/);
-    await sleep(100);
-  }
+/** What is open of a run that has come to its stand; its lease is still running. */
+async function untilFailed(client: HoldfastClient, runId: string) {
+  await untilRun(client, runId, 'failed');
+  const { operations } = await client.listOperations({ open: true });
+  assert.equal(operations[0]?.progress, 'in_progress');
+  return operations;
 }

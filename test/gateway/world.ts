@@ -6,7 +6,7 @@ import { Holdfast, type HoldfastOptions, type ModelFunction, type Tool } from '.
 import { createToken, type Role } from '../../src/principals/index.ts';
 import { ensureTenant } from '../../src/store/index.ts';
 import { callsThenDone, noteTool } from '../calls/desk.ts';
-import { assert, type Ending, temporaryFolder } from '../support/index.ts';
+import { assert, type Ending, movedClock, temporaryFolder } from '../support/index.ts';
 
 export const PEOPLE = { roles: ['approver'], subjects: [], requesterMayDecide: false };
 
@@ -76,6 +76,15 @@ export const checkedFetch: typeof fetch = async (input, init) => {
   }
   return response;
 };
+
+/**
+ * A clock for a world in which the lease of a call, 30 seconds, is over when the test says so. The process counts as
+ * living meanwhile. It is moved when no run goes on: a run in the midst of a turn would lose its pen.
+ */
+export function leapingClock() {
+  const clock = movedClock();
+  return { options: { clock, instanceLeaseMs: 600_000 }, pastTheLease: () => clock.advance(31_000) };
+}
 
 /** Looks until a run stands like this; a test's own time-out ends what never does. */
 export async function untilRun(client: HoldfastClient, runId: string, status: string) {

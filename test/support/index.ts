@@ -1,4 +1,4 @@
-export { countingIds, type ManualClock, manualClock } from './clock.ts';
+export { countingIds, type ManualClock, manualClock, movedClock } from './clock.ts';
 export { assert, check, contract, judged } from './contract.ts';
 export { armFaults, type ArmedFault, type ArmedFaults } from './faults.ts';
 export { type CommandOptions, type CommandResult, holdfast } from './command.ts';
