@@ -51,7 +51,7 @@ if (straceWorks()) {
 
   check('a sync that fails in a checkpoint ends the writing too, and takes nothing back', async (t) => {
     const file = join(await temporaryFolder(t), 'pairs.db');
-    const options = { file, prefix: 'c', callers: 2, writes: 400, goOn: true };
+    const options = { file, prefix: 'c', callers: 2, writes: 6_000, goOn: true };
     const under = underStrace('-P', file, ...failing('2+'));
     const end = await startWriter(t, options, { under }).ended;
     assert.ok(end.acknowledged.length >= 100, `${end.acknowledged.length} writes before the checkpoint`);
