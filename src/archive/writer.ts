@@ -1,12 +1,16 @@
-import { crc32, createDeflateRaw } from 'node:zlib';
-import { pipeline, Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
 import { fail, type FileSystem } from '../core/index.ts';
+import { WorkAhead } from './ahead.ts';
+import { deflated } from './deflate.ts';
 import { ARCHIVE_LIMITS } from './limits.ts';
 import { NameSet, nameFault } from './member-names.ts';
 import { printable } from './printable.ts';
 import { encodeCentral, encodeEnd, encodeLocal, FLAG, METHOD, type WrittenMember } from './records.ts';
 
-/** Something to put in an archive. `content` is asked for once or twice and must give the same bytes each time. */
+/**
+ * Something to put in an archive. `content` is asked for once or twice and must give the same bytes each time; each of
+ * its chunks is used up before the next one is asked for, so that all may lie in one buffer.
+ */
 export interface NewMember {
   readonly name: string;
   content(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -85,7 +89,12 @@ async function measure(member: NewMember): Promise<Measured> {
   return { ...input, compressedSize: stored ? input.size : compressedSize, stored, kept: stored ? undefined : kept };
 }
 
-async function* counted(member: NewMember, into: { crc32: number; size: number }): AsyncGenerator<Uint8Array> {
+interface Input {
+  crc32: number;
+  size: number;
+}
+
+async function* counted(member: NewMember, into: Input): AsyncGenerator<Uint8Array> {
   for await (const chunk of member.content()) {
     into.size += chunk.length;
     if (into.size > ARCHIVE_LIMITS.memberBytes)
@@ -93,16 +102,6 @@ async function* counted(member: NewMember, into: { crc32: number; size: number }
     into.crc32 = crc32(chunk, into.crc32);
     yield chunk;
   }
-}
-
-/** What comes out at a time. The bytes do not depend on it. */
-const OUT_BYTES = 256 * 1024;
-
-function deflated(content: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
-  const engine = createDeflateRaw({ chunkSize: OUT_BYTES });
-  // Without a buffer of objects between them, a large member would be read ahead by sixteen chunks.
-  pipeline(Readable.from(content, { highWaterMark: 1 }), engine, () => {});
-  return engine as AsyncIterable<Buffer>;
 }
 
 function recordOf(name: string, measured: Omit<Measured, 'kept'>, localOffset: number): WrittenMember {
@@ -139,7 +138,8 @@ const hasChanged = ({ name }: NewMember) =>
 
 /**
  * Writes the bytes of `writeArchive` to a file that must not be there yet, and says how many they are. Each content is
- * read and deflated once, whatever its size: the header in front of it is filled in afterwards.
+ * read and deflated once, whatever its size: the header in front of it is filled in afterwards. While one member is
+ * written the next ones are deflated already, which changes no byte.
  */
 export async function writeArchiveFile(
   files: FileSystem,
@@ -148,11 +148,14 @@ export async function writeArchiveFile(
 ): Promise<{ readonly size: number }> {
   const ordered = checkedMembers(members);
   const fd = files.open(path, 'wx', 0o600);
+  const inputs = ordered.map(() => ({ crc32: 0, size: 0 }));
+  const ahead = new WorkAhead(ordered.map((member, i) => () => deflated(counted(member, inputs[i] as Input))));
   try {
     const file = new ArchiveFile(files, fd);
-    for (const member of ordered) await file.add(member);
+    for (const [i, member] of ordered.entries()) await file.add(member, inputs[i] as Input, ahead.chunks(i));
     return { size: file.close() };
   } finally {
+    await ahead.stop();
     files.close(fd);
   }
 }
@@ -169,11 +172,11 @@ class ArchiveFile {
     this.#fd = fd;
   }
 
-  async add(member: NewMember): Promise<void> {
+  /** `input` is what went into the deflated chunks, known when they have ended. */
+  async add(member: NewMember, input: Input, chunks: AsyncIterable<Uint8Array>): Promise<void> {
     const header = this.#end;
     const data = header + encodeLocal(recordOf(member.name, NOTHING, header)).length;
-    const input = { crc32: 0, size: 0 };
-    let compressedSize = await this.#put(data, deflated(counted(member, input)));
+    let compressedSize = await this.#put(data, chunks);
     const stored = input.size > compressedSize * STORED_ABOVE_RATIO;
     if (stored) {
       const again = { crc32: 0, size: 0 };

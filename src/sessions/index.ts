@@ -114,3 +114,4 @@ export {
 } from './session-history.ts';
 export { type NewArtifactBytes, SessionArtifacts, type SessionArtifactsOptions } from './session-artifacts.ts';
 export * from './portable.ts';
+export type { StoredEvent } from './rows.ts';

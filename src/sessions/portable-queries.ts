@@ -5,7 +5,9 @@ export const PAGE_MESSAGES = `SELECT *, seq AS place FROM messages WHERE root_fr
 ORDER BY seq LIMIT ?`;
 export const PAGE_GROUPS = `SELECT *, ordinal AS place FROM action_groups WHERE branch_id = ? AND ordinal > ?
 ORDER BY ordinal LIMIT ?`;
-export const EVENTS_OF_GROUP = `SELECT * FROM action_events WHERE group_id = ? ORDER BY sequence`;
+export const PAGE_EVENTS = `SELECT *, sequence AS place,
+  (result IS NULL OR json_valid(result)) AND (canonical_arguments IS NULL OR json_valid(canonical_arguments)) AS is_json
+FROM action_events WHERE group_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`;
 export const PAGE_CHECKPOINTS = `SELECT *, number AS place FROM session_checkpoints
 WHERE root_frame_id = ? AND number > ? ORDER BY number LIMIT ?`;
 export const ALL_ATTEMPTS = `SELECT * FROM execution_attempts WHERE root_frame_id = ?

@@ -4,7 +4,7 @@ import { attemptOf, checkpointOf } from './checkpoint-rows.ts';
 import type { Checkpoint, ExecutionAttempt } from './checkpoint-model.ts';
 import type { ActionEvent, ActionGroup, Message, Session, SessionBranch } from './model.ts';
 import * as sql from './portable-queries.ts';
-import { eventOf, groupOf, jsonOrNull, messageOf } from './rows.ts';
+import { groupOf, jsonOrNull, messageOf, storedEventOf } from './rows.ts';
 
 // The door for sessions that travel as a package. What comes in was checked whole before, has identities of its own,
 // and goes into a session that was opened for it (`origin` `import`) and is quarantined. Nothing here tells hooks: what
@@ -33,8 +33,9 @@ export const portableMessages = (tx: ReadTx, root: string, after: SqlValue, limi
 /** The groups of one branch. */
 export const portableGroups = (tx: ReadTx, branchId: string, after: SqlValue, limit: number) =>
   pageOf(tx, sql.PAGE_GROUPS, [branchId, after ?? -1], limit, groupOf);
-export const portableEvents = async (tx: ReadTx, groupId: string): Promise<ActionEvent[]> =>
-  (await tx.all(sql.EVENTS_OF_GROUP, [groupId])).map(eventOf);
+/** The events of one group. */
+export const portableEvents = (tx: ReadTx, groupId: string, after: SqlValue, limit: number) =>
+  pageOf(tx, sql.PAGE_EVENTS, [groupId, after ?? -1], limit, storedEventOf);
 export const portableCheckpoints = (tx: ReadTx, root: string, after: SqlValue, limit: number) =>
   pageOf(tx, sql.PAGE_CHECKPOINTS, [root, after ?? 0], limit, checkpointOf);
 export const portableAttempts = async (tx: ReadTx, root: string): Promise<ExecutionAttempt[]> =>

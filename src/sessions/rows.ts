@@ -106,6 +106,20 @@ export function eventOf(row: Row): ActionEvent {
   };
 }
 
+/** What a call was given and what came of it, as the canonical texts in which they are stored; null for none. */
+type EventTexts = Readonly<Record<'canonicalArguments' | 'result', string | null>>;
+export type StoredEvent = Omit<ActionEvent, keyof EventTexts> & EventTexts;
+
+/**
+ * An event whose JSON stays text. The row says itself whether each text is one JSON value (`is_json`), so that nothing
+ * of it can reach beyond its place: SESSION_CORRUPT where it is not.
+ */
+export function storedEventOf(row: Row): StoredEvent {
+  if (Number(row['is_json']) !== 1) throw fail('SESSION_CORRUPT', 'A stored JSON value of the session cannot be read.');
+  const { canonical_arguments: canonicalArguments, result, ...plain } = row;
+  return { ...eventOf(plain), canonicalArguments: textOrNull(canonicalArguments), result: textOrNull(result) };
+}
+
 export function messageOf(row: Row): Message {
   return {
     messageId: String(row['message_id']),

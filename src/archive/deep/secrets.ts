@@ -4,8 +4,12 @@ import { MANIFEST_NAME } from '../manifest.ts';
 import type { SessionPackage } from '../package.ts';
 
 /** How much text is looked at in one piece, and how far the next piece reaches back into it. */
-const WINDOW = 2 * 1024 * 1024;
+const WINDOW = 512 * 1024;
 const OVERLAP = 64 * 1024;
+/** How far it reaches back where a block began that has not ended. */
+const OPEN_BLOCK = 2 * 1024 * 1024;
+/** Bytes that become text at a time: texts of this size leave no garbage outside the heap. */
+const PIECE = 256 * 1024;
 
 /** What whoever looks for secrets knows beyond their shapes. */
 export interface SecretScan {
@@ -35,13 +39,13 @@ export async function bytesHoldSecret(
   const decoder = new TextDecoder();
   let text = '';
   let found = false;
-  for await (const chunk of content) {
-    if (found) continue;
-    text += decoder.decode(chunk, { stream: true }).replaceAll('\ufffd', '');
-    if (text.length < WINDOW) continue;
-    found = textHoldsSecret(text, known);
-    text = overlapOf(text);
-  }
+  for await (const chunk of content)
+    for (let at = 0; at < chunk.length && !found; at += PIECE) {
+      text += decoder.decode(chunk.subarray(at, at + PIECE), { stream: true }).replaceAll('\ufffd', '');
+      if (text.length < WINDOW) continue;
+      found = textHoldsSecret(text, known);
+      text = overlapOf(text);
+    }
   return found || textHoldsSecret(text + decoder.decode().replaceAll('\ufffd', ''), known);
 }
 
@@ -53,6 +57,9 @@ const textHoldsSecret = (text: string, known: readonly string[]): boolean =>
  * whole one; where there is no such place, a mark in front says that the word began before.
  */
 function overlapOf(text: string): string {
+  const begun = text.lastIndexOf('-----BEGIN ');
+  const isOpen = begun >= 0 && text.length - begun < OPEN_BLOCK && !text.includes('-----END ', begun);
+  if (isOpen && begun < text.length - OVERLAP) return text.slice(begun);
   const tail = text.slice(-OVERLAP);
   const boundary = /[^A-Za-z0-9_](?=[A-Za-z0-9_])/.exec(tail);
   return boundary ? tail.slice(boundary.index + 1) : `_${tail}`;

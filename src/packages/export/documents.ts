@@ -1,14 +1,6 @@
 import { listRules, type PermissionRule } from '../../approvals/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
 import {
-  isJsonObject,
-  JSON_PROFILES,
-  JsonNumber,
-  type JsonObject,
-  type JsonValue,
-  readStrictJson,
-} from '../../core/index.ts';
-import {
-  type ActionEvent,
   type ActionGroup,
   ANNOTATION,
   CAPABILITY_STATE,
@@ -18,7 +10,6 @@ import {
   COMPLETION_DELIVERY,
   documentOf,
   ENVIRONMENT_SNAPSHOT,
-  type ExecutionAttempt,
   type Fields,
   GENERATION,
   getSetting,
@@ -30,9 +21,7 @@ import {
   type Message,
   OPERATION,
   PLAN,
-  portableAttempts,
   portableCheckpoints,
-  portableEvents,
   portableGroups,
   portableMessages,
   type PortablePage,
@@ -51,10 +40,11 @@ import { EMPTY_TREE_ID } from './workspace.ts';
 import type { PackagedArtifacts } from './artifacts.ts';
 import type { DocumentMembers } from './staged.ts';
 
-const PAGE_ROWS = 500;
+/** Rows that are read at once: few enough that a page dies young. */
+export const PAGE_ROWS = 64;
 
 /** All rows of a paged list, one by one. */
-async function* pages<T>(read: (after: SqlValue) => Promise<PortablePage<T>>): AsyncGenerator<T> {
+export async function* pages<T>(read: (after: SqlValue) => Promise<PortablePage<T>>): AsyncGenerator<T> {
   for (let after: SqlValue = null; ; ) {
     const { items, next } = await read(after);
     yield* items;
@@ -138,93 +128,6 @@ function messageDocument(message: Message): JsonObject {
     metadata: isJsonObject(message.metadata) ? message.metadata : null,
     created_at: message.createdAt,
   };
-}
-
-export async function ledgerDocument({
-  tx,
-  session,
-  branches,
-  generationIds,
-}: DocumentTools): Promise<DocumentMembers> {
-  async function* groups(): AsyncGenerator<JsonObject> {
-    for (const { branchId } of branches)
-      for await (const group of groupsOfBranch(tx, branchId))
-        yield groupDocument(group, await portableEvents(tx, group.groupId));
-  }
-  const attempts = await portableAttempts(tx, session.rootFrameId);
-  return { groups: groups(), execution_attempts: attempts.map((attempt) => attemptDocument(attempt, generationIds)) };
-}
-
-function groupDocument(group: ActionGroup, events: readonly ActionEvent[]): JsonObject {
-  return {
-    group_id: group.groupId,
-    root_frame_id: group.rootFrameId,
-    branch_id: group.branchId,
-    turn_id: group.turnId,
-    ordinal: group.ordinal,
-    kind: group.kind,
-    provider: group.provider,
-    model: group.model,
-    wire_state: group.wireState,
-    assistant_content: group.assistantContent,
-    assistant_message: isJsonObject(group.assistantMessage) ? group.assistantMessage : null,
-    usage: isJsonObject(group.usage) ? group.usage : null,
-    cost_usd: costDocument(group.costUsd),
-    created_at: group.createdAt,
-    events: events.map(eventDocument),
-  };
-}
-
-/** A cost is a number with a fraction at the source: a whole one keeps that spelling. */
-const costDocument = (cost: number | null): JsonValue =>
-  cost !== null && Number.isInteger(cost) ? new JsonNumber(cost) : cost;
-
-function eventDocument(event: ActionEvent): JsonObject {
-  return {
-    event_id: event.eventId,
-    sequence: event.sequence,
-    type: event.type,
-    action_id: event.actionId,
-    tool_call_id: event.toolCallId,
-    wire_id: event.wireId,
-    canonical_arguments: event.canonicalArguments,
-    raw_arguments: event.rawArguments,
-    result: event.result,
-    side_effect_class: event.sideEffectClass,
-    resource_keys: [...event.resourceKeys],
-    created_at: event.createdAt,
-  };
-}
-
-function attemptDocument(attempt: ExecutionAttempt, generationIds: ReadonlySet<string>): JsonObject {
-  const { generationId, ownerInstanceId } = attempt;
-  return {
-    attempt_id: attempt.attemptId,
-    group_id: attempt.groupId,
-    producing_cell_id: attempt.producingCellId,
-    attempt_ordinal: attempt.attemptOrdinal,
-    state_revision: attempt.stateRevision,
-    generation_id: generationId !== null && generationIds.has(generationId) ? generationId : null,
-    ...(ownerInstanceId === null ? {} : { owner_instance_id: ownerInstanceId }),
-    allocated_at: attempt.allocatedAt,
-    started_at: attempt.startedAt,
-    response_at: attempt.responseAt,
-    capture_at: attempt.captureAt,
-    finished_at: attempt.finishedAt,
-    terminal_state: attempt.terminalState,
-    error: errorDocument(attempt.error),
-    replayed_from_cell_id: attempt.replayedFromCellId,
-  };
-}
-
-/** An error that is the text of a JSON object travels as that object: so it came. */
-function errorDocument(error: string | null): JsonValue {
-  if (error === null || !error.startsWith('{')) return error;
-  try {
-    return readStrictJson(error, JSON_PROFILES.packages);
-  } catch {
-    return error;
-  }
 }
 
 /** Kinds whose documents name their session. */

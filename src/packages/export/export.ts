@@ -34,6 +34,7 @@ import { autoModeDocument } from './auto-mode.ts';
 import { packageArtifacts, type PackagedArtifacts } from './artifacts.ts';
 import * as documents from './documents.ts';
 import { beginExport, exportMark, type ExportStart, notExportable } from './guard.ts';
+import { ledgerDocument } from './ledger.ts';
 import { reproductionNotes } from './notes.ts';
 import { SafeText } from './safe-text.ts';
 import { StagedFiles } from './staged.ts';
@@ -161,9 +162,9 @@ async function stage({
   const artifacts = await packageArtifacts(context, before, secrets);
   for (const [treeId, text] of trees.documents) staged.addText(`workspace/trees/${treeId}.json`, text);
   for (const [blob, size] of trees.blobs)
-    staged.add({ path: `workspace/blobs/${blob}`, size, sha256: blob }, () => context.workspaces.readBlob(blob));
+    staged.add({ path: `workspace/blobs/${blob}`, size, sha256: blob }, () => contentOf(context, blob, size));
   for (const [sha256, size] of artifacts.data)
-    staged.add({ path: `artifact-data/${sha256}`, size, sha256 }, () => context.workspaces.readBlob(sha256));
+    staged.add({ path: `artifact-data/${sha256}`, size, sha256 }, () => contentOf(context, sha256, size));
   requireMembers(staged.rows.length + DOCUMENTS.length + 2);
   await store.read('packages.export', async (tx) => {
     await requireUnchanged(tx, start);
@@ -184,6 +185,13 @@ async function stage({
   });
   return new Set([...trees.blobs.keys(), ...artifacts.data.keys()]);
 }
+
+/** What of a content is in memory at a time. */
+const CONTENT_BYTES = 256 * 1024;
+
+/** A stored content as it goes into the archive, which is done with a chunk before it asks for the next. */
+const contentOf = ({ workspaces }: PackageContext, sha256: string, size: number): AsyncIterable<Uint8Array> =>
+  workspaces.readBlob(sha256, Buffer.allocUnsafe(Math.min(CONTENT_BYTES, Math.max(1, size))));
 
 function requireMembers(count: number): void {
   if (count > ARCHIVE_LIMITS.members)
@@ -217,7 +225,7 @@ async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 async function stageDocuments(staged: StagedFiles, tools: documents.DocumentTools): Promise<void> {
   await staged.addDocument('session.json', await documents.sessionDocument(tools));
-  await staged.addDocument('ledger.json', await documents.ledgerDocument(tools));
+  await staged.addDocument('ledger.json', await ledgerDocument(tools));
   await staged.addDocument('notebook.json', documents.notebookDocument(tools));
   await staged.addDocument('snapshots.json', await documents.snapshotsDocument(tools));
   await staged.addDocument('artifacts.json', documents.artifactsDocument(tools));

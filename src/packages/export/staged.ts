@@ -9,8 +9,26 @@ import type { SafeText } from './safe-text.ts';
 const BUFFER_UNITS = 256 * 1024;
 
 /** A list of a document whose records are read one by one, so that no document is ever in memory whole. */
-export type StagedList = AsyncIterable<JsonValue>;
+export type StagedList = AsyncIterable<JsonValue | RecordText | StagedRecord>;
 export type DocumentMembers = Readonly<Record<string, JsonValue | StagedList>>;
+
+/** A record as the canonical text that it has already. */
+export class RecordText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A record of which a member is a list that is read while it is written. */
+export class StagedRecord {
+  readonly members: DocumentMembers;
+
+  constructor(members: DocumentMembers) {
+    this.members = members;
+  }
+}
 
 const isStream = (value: JsonValue | StagedList): value is StagedList =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
@@ -55,26 +73,36 @@ export class StagedFiles {
     const path = join(this.#folder, name);
     const out = new DocumentFile(this.#files, path);
     try {
-      let first = true;
-      for (const key of Object.keys(members).sort(compareCodePoints)) {
-        out.text(`${first ? '{' : ','}${canonicalJson(key)}:`);
-        first = false;
-        const value = members[key] as JsonValue | StagedList;
-        if (isStream(value)) await writeList(out, value, this.#safe);
-        else out.text(this.#safe.of(value));
-      }
-      out.text('}');
+      await writeMembers(out, members, this.#safe, 0);
     } finally {
       out.close();
     }
-    this.add({ path: name, ...out.sealed() }, () => fileChunks(this.#files, path));
+    this.add({ path: name, ...out.sealed() }, () => fileChunks(this.#files, path, Buffer.allocUnsafe(BUFFER_UNITS)));
   }
 }
 
-async function writeList(out: DocumentFile, list: StagedList, safe: SafeText): Promise<void> {
+/**
+ * `depth` is how deep the values lie in what redaction looks at as one: 0 for values of the document and for records of
+ * its lists.
+ */
+async function writeMembers(out: DocumentFile, members: DocumentMembers, safe: SafeText, depth: number): Promise<void> {
+  let mark = '{';
+  for (const key of Object.keys(members).sort(compareCodePoints)) {
+    out.text(`${mark}${canonicalJson(key)}:`);
+    mark = ',';
+    const value = members[key] as JsonValue | StagedList;
+    if (isStream(value)) await writeList(out, value, safe, depth === 0 ? 0 : depth + 1);
+    else out.text(safe.of(value, depth));
+  }
+  out.text('}');
+}
+
+async function writeList(out: DocumentFile, list: StagedList, safe: SafeText, depth: number): Promise<void> {
   let mark = '[';
   for await (const item of list) {
-    out.text(mark + safe.of(item));
+    out.text(mark);
+    if (item instanceof StagedRecord) await writeMembers(out, item.members, safe, depth + 1);
+    else out.text(item instanceof RecordText ? safe.ofText(item.text, depth) : safe.of(item, depth));
     mark = ',';
   }
   out.text(mark === '[' ? '[]' : ']');

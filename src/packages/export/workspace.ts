@@ -18,6 +18,8 @@ const FILTERED = 'session_package_secret_filter';
 export class PackagedTrees {
   readonly #workspaces: WorkspaceStore;
   readonly #known: readonly string[];
+  /** What is looked at of a content at a time. */
+  readonly #buffer = Buffer.allocUnsafe(256 * 1024);
   readonly #secret = new Map<string, boolean>();
   readonly #trees = new Map<string, { readonly treeId: string; readonly text: string }>();
   readonly blobs = new Map<string, number>();
@@ -79,7 +81,7 @@ export class PackagedTrees {
   async #holdsSecret(blob: string): Promise<boolean> {
     const known = this.#secret.get(blob);
     if (known !== undefined) return known;
-    const holds = await bytesHoldSecret(this.#workspaces.readBlob(blob), this.#known);
+    const holds = await bytesHoldSecret(this.#workspaces.readBlob(blob, this.#buffer), this.#known);
     this.#secret.set(blob, holds);
     return holds;
   }

@@ -33,12 +33,15 @@ export async function writeSnapshot(
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** A file in chunks, each in memory of its own. */
-export function* fileChunks(files: FileSystem, path: string): Generator<Uint8Array> {
+/**
+ * A file in chunks, each in memory of its own. With `into`, every chunk is a view of that one buffer, for who is done with
+ * a chunk when asking for the next.
+ */
+export function* fileChunks(files: FileSystem, path: string, into?: Buffer): Generator<Uint8Array> {
   const fd = files.open(path, 'r');
   try {
     for (let position = 0; ; ) {
-      const bytes = Buffer.allocUnsafe(CHUNK_BYTES);
+      const bytes = into ?? Buffer.allocUnsafe(CHUNK_BYTES);
       const read = files.read(fd, bytes, position);
       if (read === 0) return;
       position += read;
@@ -52,7 +55,7 @@ export function* fileChunks(files: FileSystem, path: string): Generator<Uint8Arr
 /** The SHA-256 of a file. Gives the event loop turns meanwhile. */
 export async function digestOf(files: FileSystem, path: string): Promise<string> {
   const hash = createHash('sha256');
-  for (const chunk of fileChunks(files, path)) {
+  for (const chunk of fileChunks(files, path, Buffer.allocUnsafe(CHUNK_BYTES))) {
     hash.update(chunk);
     if (chunk.length === CHUNK_BYTES) await new Promise((resolve) => setImmediate(resolve));
   }

@@ -176,12 +176,17 @@ export function readPackIndex(files: FileSystem, folder: string, id: string): Ma
   });
 }
 
-/** The chunks of one content as it lies in its pack, at most 1 MiB each. Whoever reads proves the digest at the end. */
-export function* packChunks(files: FileSystem, folder: string, place: BlobPlace): Generator<Buffer> {
+/**
+ * The chunks of one content as it lies in its pack, at most 1 MiB each. Whoever reads proves the digest at the end. With
+ * `into`, every chunk is a view of that one buffer, for who is done with a chunk when asking for the next.
+ */
+export function* packChunks(files: FileSystem, folder: string, place: BlobPlace, into?: Buffer): Generator<Buffer> {
+  const most = into?.length ?? CHUNK_BYTES;
   const fd = files.open(join(folder, packName(place.pack)), 'r');
   try {
     for (let done = 0; done < place.size; ) {
-      const bytes = readAt(files, fd, place.offset + done, Math.min(CHUNK_BYTES, place.size - done));
+      const length = Math.min(most, place.size - done);
+      const bytes = readAt(files, fd, place.offset + done, length, into?.subarray(0, length));
       done += bytes.length;
       yield bytes;
     }
@@ -205,8 +210,13 @@ function withFile<T>(files: FileSystem, path: string, body: (fd: number) => T): 
 }
 
 /** Exactly so many bytes; fewer are damage. */
-function readAt(files: FileSystem, fd: number, position: number, length: number): Buffer {
-  const bytes = Buffer.allocUnsafe(length);
+function readAt(
+  files: FileSystem,
+  fd: number,
+  position: number,
+  length: number,
+  bytes: Buffer = Buffer.allocUnsafe(length),
+): Buffer {
   for (let done = 0; done < length; ) {
     const read = files.read(fd, bytes.subarray(done), position + done);
     if (read === 0) throw fail('WORKSPACE_PACK_CORRUPT', 'A workspace pack ends too early.');

@@ -47,6 +47,9 @@ export interface KeptContent {
   readonly created: boolean;
 }
 
+/** What is read back at a time. */
+const PROOF_BYTES = 256 * 1024;
+
 /** A pack that a capture relied on was collected meanwhile: the capture is made once more. */
 class PackGone extends Error {}
 
@@ -200,12 +203,15 @@ export class WorkspaceStore {
     return readTreeDocument(treeId, Buffer.concat(chunks).toString('utf8'));
   }
 
-  /** A stored content, chunk by chunk. Its digest is proved at the end: WORKSPACE_PACK_CORRUPT, also when it is missing. */
-  async *readBlob(sha: string): AsyncGenerator<Uint8Array> {
+  /**
+   * A stored content, chunk by chunk. Its digest is proved at the end: WORKSPACE_PACK_CORRUPT, also when it is missing.
+   * With `into`, every chunk is a view of that one buffer, for who is done with a chunk when asking for the next.
+   */
+  async *readBlob(sha: string, into?: Buffer): AsyncGenerator<Uint8Array> {
     const place = await this.#place(sha);
     if (!place) throw fail('WORKSPACE_PACK_CORRUPT', 'A content of the workspace is missing.');
     const hash = createHash('sha256');
-    for (const chunk of packChunks(this.#files, this.#packs, place)) {
+    for (const chunk of packChunks(this.#files, this.#packs, place, into)) {
       hash.update(chunk);
       yield chunk;
     }
@@ -325,7 +331,8 @@ export class WorkspaceStore {
 
   async #proveWritten(place: BlobPlace, sha256: string): Promise<void> {
     const hash = createHash('sha256');
-    for (const chunk of packChunks(this.#files, this.#packs, place)) hash.update(chunk);
+    const buffer = Buffer.allocUnsafe(Math.min(place.size, PROOF_BYTES));
+    for (const chunk of packChunks(this.#files, this.#packs, place, buffer)) hash.update(chunk);
     if (hash.digest('hex') !== sha256) throw fail('WORKSPACE_PACK_CORRUPT', 'What was stored is not what was given.');
   }
 

@@ -1,0 +1,115 @@
+import {
+  canonicalJson,
+  isJsonObject,
+  JSON_PROFILES,
+  JsonNumber,
+  type JsonObject,
+  type JsonValue,
+  readStrictJson,
+} from '../../core/index.ts';
+import {
+  type ActionGroup,
+  type ExecutionAttempt,
+  portableAttempts,
+  portableEvents,
+  type StoredEvent,
+} from '../../sessions/index.ts';
+import type { ReadTx } from '../../store/index.ts';
+import { type DocumentTools, groupsOfBranch, PAGE_ROWS, pages } from './documents.ts';
+import { type DocumentMembers, RecordText, StagedRecord } from './staged.ts';
+
+export async function ledgerDocument({
+  tx,
+  session,
+  branches,
+  generationIds,
+}: DocumentTools): Promise<DocumentMembers> {
+  async function* groups(): AsyncGenerator<StagedRecord> {
+    for (const { branchId } of branches)
+      for await (const group of groupsOfBranch(tx, branchId)) yield groupDocument(group, eventsOf(tx, group.groupId));
+  }
+  const attempts = await portableAttempts(tx, session.rootFrameId);
+  return { groups: groups(), execution_attempts: attempts.map((attempt) => attemptDocument(attempt, generationIds)) };
+}
+
+/** A group may be as large as a ledger: its events are read and written one by one. */
+async function* eventsOf(tx: ReadTx, groupId: string): AsyncGenerator<RecordText> {
+  for await (const event of pages((after) => portableEvents(tx, groupId, after, PAGE_ROWS)))
+    yield new RecordText(eventText(event));
+}
+
+function groupDocument(group: ActionGroup, events: AsyncIterable<RecordText>): StagedRecord {
+  return new StagedRecord({
+    group_id: group.groupId,
+    root_frame_id: group.rootFrameId,
+    branch_id: group.branchId,
+    turn_id: group.turnId,
+    ordinal: group.ordinal,
+    kind: group.kind,
+    provider: group.provider,
+    model: group.model,
+    wire_state: group.wireState,
+    assistant_content: group.assistantContent,
+    assistant_message: isJsonObject(group.assistantMessage) ? group.assistantMessage : null,
+    usage: isJsonObject(group.usage) ? group.usage : null,
+    cost_usd: costDocument(group.costUsd),
+    created_at: group.createdAt,
+    events,
+  });
+}
+
+/** A cost is a number with a fraction at the source: a whole one keeps that spelling. */
+const costDocument = (cost: number | null): JsonValue =>
+  cost !== null && Number.isInteger(cost) ? new JsonNumber(cost) : cost;
+
+/** An event's canonical text. What is stored as JSON stands in it as it is stored. */
+function eventText(event: StoredEvent): string {
+  const members: Readonly<Record<string, string>> = {
+    action_id: canonicalJson(event.actionId),
+    canonical_arguments: event.canonicalArguments ?? 'null',
+    created_at: canonicalJson(event.createdAt),
+    event_id: canonicalJson(event.eventId),
+    raw_arguments: canonicalJson(event.rawArguments),
+    resource_keys: canonicalJson([...event.resourceKeys]),
+    result: event.result ?? 'null',
+    sequence: canonicalJson(event.sequence),
+    side_effect_class: canonicalJson(event.sideEffectClass),
+    tool_call_id: canonicalJson(event.toolCallId),
+    type: canonicalJson(event.type),
+    wire_id: canonicalJson(event.wireId),
+  };
+  let text = '';
+  for (const key of Object.keys(members)) text += `${text === '' ? '{' : ','}"${key}":${members[key]}`;
+  return `${text}}`;
+}
+
+function attemptDocument(attempt: ExecutionAttempt, generationIds: ReadonlySet<string>): JsonObject {
+  const { generationId, ownerInstanceId } = attempt;
+  return {
+    attempt_id: attempt.attemptId,
+    group_id: attempt.groupId,
+    producing_cell_id: attempt.producingCellId,
+    attempt_ordinal: attempt.attemptOrdinal,
+    state_revision: attempt.stateRevision,
+    generation_id: generationId !== null && generationIds.has(generationId) ? generationId : null,
+    ...(ownerInstanceId === null ? {} : { owner_instance_id: ownerInstanceId }),
+    allocated_at: attempt.allocatedAt,
+    started_at: attempt.startedAt,
+    response_at: attempt.responseAt,
+    capture_at: attempt.captureAt,
+    finished_at: attempt.finishedAt,
+    terminal_state: attempt.terminalState,
+    error: errorDocument(attempt.error),
+    replayed_from_cell_id: attempt.replayedFromCellId,
+  };
+}
+
+/** An error that is the text of a JSON object travels as that object: so it came. */
+function errorDocument(error: string | null): JsonValue {
+  if (error === null || !error.startsWith('{')) return error;
+  try {
+    return readStrictJson(error, JSON_PROFILES.packages);
+  } catch {
+    return error;
+  }
+}
