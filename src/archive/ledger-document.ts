@@ -9,6 +9,8 @@ import {
   readStrictJson,
 } from '../core/index.ts';
 import { DocumentSplitter } from './document-splitter.ts';
+import { isCount, objectsOf } from './documents.ts';
+import { LedgerNames } from './ledger-names.ts';
 
 const GROUPS = 'groups';
 const WHOLE: JsonProfile = JSON_PROFILES.packages;
@@ -24,6 +26,7 @@ type Chunks = AsyncIterable<Buffer>;
  * JSON object; `see` is given every group whole, as it passes.
  */
 export async function readLedger(content: Chunks, see: (group: JsonValue) => void): Promise<JsonObject | undefined> {
+  const names = new LedgerNames();
   const groups: JsonValue[] = [];
   const members = new Map<string, JsonValue>();
   const splitter = new DocumentSplitter(GROUPS);
@@ -31,7 +34,7 @@ export async function readLedger(content: Chunks, see: (group: JsonValue) => voi
     for await (const { key, isItem, value } of piecesOf(content, splitter)) {
       if (isItem) {
         see(value);
-        groups.push(outlineOf(value));
+        groups.push(outlineOf(value, names));
         if (groups.length > WHOLE.items) return undefined;
       } else if (members.has(key)) return undefined;
       else members.set(key, value);
@@ -44,8 +47,16 @@ export async function readLedger(content: Chunks, see: (group: JsonValue) => voi
   if (splitter.lists > 1 || (members.has(GROUPS) && (splitter.lists > 0 || Array.isArray(members.get(GROUPS)))))
     return undefined;
   if (splitter.lists === 1) members.set(GROUPS, groups);
-  return Object.fromEntries(members);
+  const document: JsonObject = Object.fromEntries(members);
+  NAMES.set(document, names);
+  return document;
 }
+
+const NAMES = new WeakMap<JsonObject, LedgerNames>();
+
+/** The names in a ledger that `readLedger` gave; none in anything else. */
+export const namesOfLedger = (document: JsonObject | undefined): LedgerNames =>
+  (document && NAMES.get(document)) ?? new LedgerNames();
 
 /** The action groups of a ledger, whole, one after the other. The document has been read before. */
 export async function* ledgerGroups(content: Chunks): AsyncGenerator<JsonObject> {
@@ -74,35 +85,36 @@ async function* piecesOf(content: Chunks, splitter: DocumentSplitter): AsyncGene
 const wordOf = (key: JsonValue): string => (typeof key === 'string' ? key : '');
 
 const GROUP_FIELDS = ['group_id', 'branch_id', 'turn_id', 'ordinal'] as const;
-const EVENT_FIELDS = ['event_id', 'sequence', 'type', 'action_id', 'tool_call_id', 'wire_id'] as const;
-const CALL_FIELDS = ['id', 'wire_id'] as const;
 
-/** What stays of a group; what is no group stays as it is, to be refused. */
-function outlineOf(group: JsonValue): JsonValue {
+/**
+ * What stays of a group; what is no group stays as it is, to be refused. Of its events: how many they are
+ * (`event_count`, missing where there is no list of objects), whether each has a sequence of its own (`in_sequence`) and
+ * which groups compactions cover (`covers`). Their names are noted.
+ */
+function outlineOf(group: JsonValue, names: LedgerNames): JsonValue {
   if (!isJsonObject(group)) return null;
   const { events, assistant_message: message } = group;
   const calls = isJsonObject(message) ? message['tool_calls'] : undefined;
+  for (const call of objectsOf(calls)) names.noteCall(call);
+  const all = objectsOf(events);
+  for (const event of all) names.noteEvent(event);
+  const isList = Array.isArray(events) && all.length === events.length;
   return {
     ...only(group, GROUP_FIELDS),
-    ...(events === undefined ? {} : { events: outlineOfList(events, eventOutline) }),
-    ...(Array.isArray(calls)
-      ? { assistant_message: { tool_calls: outlineOfList(calls, (call) => only(call, CALL_FIELDS)) } }
-      : {}),
+    ...(isList ? { event_count: all.length, in_sequence: areInSequence(all), covers: coveredBy(all) } : {}),
   };
 }
 
-function outlineOfList(list: JsonValue, outline: (item: JsonObject) => JsonObject): JsonValue {
-  return Array.isArray(list) ? list.map((item) => (isJsonObject(item) ? outline(item) : null)) : null;
+function areInSequence(events: readonly JsonObject[]): boolean {
+  const sequences = new Set(events.map(({ sequence }) => sequence));
+  return sequences.size === events.length && events.every(({ sequence }) => isCount(sequence));
 }
 
-function eventOutline(event: JsonObject): JsonObject {
-  const { result } = event;
-  const covered = isJsonObject(result) ? result['covered_through_group_id'] : undefined;
-  const refers = event['type'] === 'compaction' && covered !== undefined;
-  return {
-    ...only(event, EVENT_FIELDS),
-    ...(refers ? { result: { covered_through_group_id: own(covered) } } : {}),
-  };
+function coveredBy(events: readonly JsonObject[]): JsonValue[] {
+  return events.flatMap(({ type, result }) => {
+    const covered = type === 'compaction' && isJsonObject(result) ? result['covered_through_group_id'] : undefined;
+    return covered === undefined ? [] : [own(covered)];
+  });
 }
 
 /** The fields that are there. */
@@ -115,10 +127,8 @@ function only(record: JsonObject, fields: readonly string[]): JsonObject {
   return kept;
 }
 
-const WORDS = new Map(['proposed', 'permission', 'started', 'result', 'compaction'].map((word) => [word, word]));
-
 /** A text cut from a larger one would keep all of that in memory; anything but a text or number is wrong here. */
 function own(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return WORDS.get(value) ?? Buffer.from(value).toString();
+  if (typeof value === 'string') return Buffer.from(value).toString();
   return typeof value === 'object' && value !== null && !(value instanceof JsonNumber) ? {} : value;
 }

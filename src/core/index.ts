@@ -54,6 +54,7 @@ export { copyJson, isJsonObject, JsonNumber, type JsonObject, type JsonValue, pl
 export { LIMIT_TABLE, LIMITS, type LimitName, requireWithin } from './limits.ts';
 export { JSON_PROFILES, type JsonProfile, readStrictJson } from './strict-json.ts';
 export { RowChain } from './row-chain.ts';
+export { TextList, TextTable } from './text-table.ts';
 export { codePointLength, codePointsWithin, isBlank, requireText, trimText } from './text.ts';
 export { isSecretKey, redact, type RedactOptions } from './redact.ts';
 export { containsSecret, jsonMayHoldSecret, REDACTED, redactText } from './secret-patterns.ts';

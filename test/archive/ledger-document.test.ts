@@ -1,5 +1,5 @@
 import { isJsonObject, JSON_PROFILES, type JsonObject, type JsonValue, readStrictJson } from '../../src/core/index.ts';
-import { ledgerGroups, readLedger } from '../../src/archive/ledger-document.ts';
+import { ledgerGroups, namesOfLedger, readLedger } from '../../src/archive/ledger-document.ts';
 import { assert, check } from '../support/index.ts';
 import { oracle } from './support/packages.ts';
 import { readAll } from './support/read-all.ts';
@@ -65,14 +65,47 @@ check('of a group there stays who it is, where it stands and what it refers to',
         branch_id: 'b',
         turn_id: 't',
         ordinal: 3,
-        events: [
-          { event_id: 'e', sequence: 0, type: 'result', action_id: 'a', tool_call_id: 'c', wire_id: 'w' },
-          { sequence: 1, type: 'compaction', result: { covered_through_group_id: 'g' } },
-        ],
-        assistant_message: { tool_calls: [{ id: 'c', wire_id: 'w' }] },
+        event_count: 2,
+        in_sequence: true,
+        covers: ['g'],
       },
     ],
   });
+  const { tables, findings, wrong } = namesOfLedger(document);
+  const named = (['event', 'action', 'call', 'wire'] as const).map((kind) => [...tables[kind]]);
+  assert.deepEqual([named, findings, wrong], [[['e'], ['a'], ['c'], ['w']], [], null]);
+});
+
+check('a name of an event or call that is no text, or an identity that two events have, is noted', async () => {
+  const ledger = (events: JsonObject[], calls: JsonObject[] = []): Buffer =>
+    Buffer.from(JSON.stringify({ groups: [{ events, assistant_message: { tool_calls: calls } }] }));
+  const noted = async (bytes: Buffer) => {
+    const { findings, wrong } = namesOfLedger((await read(bytes, 9, 2)).document);
+    return [...findings.map(({ text }) => text), ...(wrong === null ? [] : [`${wrong.field} of ${wrong.noun}`])];
+  };
+  assert.deepEqual(await noted(ledger([{ event_id: 'e' }, { event_id: 'f' }, { event_id: null }, {}])), []);
+  assert.deepEqual(await noted(ledger([{ event_id: 'e' }, { event_id: 'e' }])), ['duplicate action event identity: e']);
+  assert.deepEqual(await noted(ledger([{ event_id: 7 }])), [
+    'a action event has no valid identity',
+    'event_id of an action event',
+  ]);
+  assert.deepEqual(await noted(ledger([{ action_id: 'a\0b' }])), ['action_id of an action event']);
+  assert.deepEqual(await noted(ledger([], [{ id: [] }])), ['id of a call']);
+});
+
+check('of a group whose events are no list of objects, or have no sequence of their own, that is told', async () => {
+  const outline = async (events: JsonValue): Promise<JsonValue> => {
+    const { document } = await read(Buffer.from(JSON.stringify({ groups: [{ events }] })), 9, 2);
+    return (document?.['groups'] as JsonObject[])[0] ?? null;
+  };
+  assert.deepEqual(await outline([{ sequence: 0 }, 1]), {});
+  assert.deepEqual(await outline('x'), {});
+  for (const second of [0, -1, 'x', null])
+    assert.deepEqual(await outline([{ sequence: 0 }, { sequence: second }]), {
+      event_count: 2,
+      in_sequence: false,
+      covers: [],
+    });
 });
 
 const DOCUMENTS = [

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../core/index.ts';
 import { isAbsent, isCount, keyOf, objectOf, objectsOf, RECORD_LISTS, textOf } from '../documents.ts';
+import { namesOfLedger } from '../ledger-document.ts';
 import type { DeepContext } from './context.ts';
 
 /** Lists are there, are lists of objects, and are not too long. Nothing else is looked at before. */
@@ -34,9 +35,7 @@ export function checkIdentities(context: DeepContext): void {
     if (id !== undefined) for (const record of context.records(document, key)) context.identify(one, record[id]);
   for (const artifact of context.records('artifacts.json', 'artifacts'))
     for (const version of objectsOf(artifact['versions'])) context.identify('artifact version', version['version_id']);
-  for (const group of context.records('ledger.json', 'groups'))
-    for (const event of objectsOf(group['events']))
-      if (!isAbsent(event['event_id'])) context.identify('action event', event['event_id']);
+  for (const { code, text } of namesOfLedger(context.documents.get('ledger.json')).findings) context.add(code, text);
 }
 
 /** Messages, groups, attempts, cells and lineage refer only to what is in the package. */
@@ -62,24 +61,17 @@ function checkGroups(context: DeepContext): void {
   const places = new Set<string>();
   for (const group of context.records('ledger.json', 'groups')) {
     context.refer('an action group', 'branch', group['branch_id']);
-    const { ordinal, events } = group;
+    const { ordinal, event_count: events, in_sequence: inSequence, covers } = group;
     const place = keyOf([group['branch_id'] ?? null, ordinal ?? null]);
     if (!isCount(ordinal) || places.has(place))
       context.add('PACKAGE_IDENTITY', 'an action group has no ordinal of its own in its branch');
     places.add(place);
-    if (!Array.isArray(events) || !events.every(isJsonObject))
-      context.add('PACKAGE_DOCUMENT_INVALID', 'ledger.json: a group has no list of events');
-    else checkEvents(context, objectsOf(events));
+    if (events === undefined) context.add('PACKAGE_DOCUMENT_INVALID', 'ledger.json: a group has no list of events');
+    else if (inSequence !== true)
+      context.add('PACKAGE_IDENTITY', 'an action event has no sequence of its own in its group');
+    for (const group of Array.isArray(covers) ? covers : [])
+      context.referIfPresent('a compaction', 'action group', group);
   }
-}
-
-function checkEvents(context: DeepContext, events: readonly JsonObject[]): void {
-  const sequences = new Set(events.map(({ sequence }) => sequence));
-  if (sequences.size < events.length || !events.every(({ sequence }) => isCount(sequence)))
-    context.add('PACKAGE_IDENTITY', 'an action event has no sequence of its own in its group');
-  for (const event of events)
-    if (event['type'] === 'compaction')
-      context.referIfPresent('a compaction', 'action group', objectOf(event, 'result')?.['covered_through_group_id']);
 }
 
 const MILESTONES = ['allocated_at', 'started_at', 'response_at', 'capture_at'] as const;

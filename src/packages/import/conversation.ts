@@ -9,7 +9,7 @@ import {
 import { ledgerGroups } from '../../archive/index.ts';
 import type { ActionEvent, ActionGroup, ExecutionAttempt, Message } from '../../sessions/index.ts';
 import { withoutProof } from './delivery-text.ts';
-import { Fields, fieldsOf } from './fields.ts';
+import { Fields, fieldsOf, wrongField } from './fields.ts';
 import { type Identities, type IdentityKind, mapMembers } from './identities.ts';
 import type { PlannedGroup } from './plan-model.ts';
 import type { PackageReader } from './reader.ts';
@@ -70,18 +70,6 @@ export function metadataOf(row: Fields, flagged: boolean): JsonValue {
 /** Kinds whose names a provider's own state may repeat. */
 const WIRE_KINDS: readonly IdentityKind[] = ['wire', 'call', 'action', 'event', 'group', 'turn', 'message'];
 
-/** What an event names, and what a call does that a reply declares. */
-const EVENT_NAMES = [
-  ['event', 'event_id'],
-  ['action', 'action_id'],
-  ['call', 'tool_call_id'],
-  ['wire', 'wire_id'],
-] as const satisfies readonly (readonly [IdentityKind, string])[];
-const CALL_NAMES = [
-  ['call', 'id'],
-  ['wire', 'wire_id'],
-] as const satisfies readonly (readonly [IdentityKind, string])[];
-
 /** The ledger: branch by branch, parents first, so that what came later on a branch stands later in the session. */
 export class LedgerPlan {
   readonly #reader: PackageReader;
@@ -108,7 +96,7 @@ export class LedgerPlan {
       const own = byBranch.get(branch) ?? [];
       for (const row of own.toSorted((a, b) => a.needCount('ordinal') - b.needCount('ordinal'))) {
         this.#before.set(row.needText('group_id'), position);
-        position += 1 + row.objects('events').length;
+        position += 1 + row.needCount('event_count');
         ends.push({ ordinal: row.needCount('ordinal'), position });
       }
       this.#ends.set(branch, ends);
@@ -144,26 +132,18 @@ export class LedgerPlan {
       this.#ids.take('group', row.needText('group_id'));
       const turn = row.filled('turn_id');
       if (turn !== null) this.#ids.take('turn', turn);
-      const message = new Fields(row.object('assistant_message') ?? {}, 'an assistant message');
-      for (const call of message.list('tool_calls').filter(isJsonObject))
-        this.#take(new Fields(call, 'a call'), CALL_NAMES);
-      for (const event of fieldsOf(row.objects('events'), 'an action event')) this.#take(event, EVENT_NAMES);
     }
-    this.#alike();
-  }
-
-  #take(row: Fields, names: readonly (readonly [IdentityKind, string])[]): void {
-    for (const [kind, field] of names) {
-      const old = row.filled(field);
-      if (old !== null) this.#ids.take(kind, old);
-    }
+    const { tables, wrong } = this.#reader.ledgerNames;
+    if (wrong !== null) throw wrongField(wrong.field, wrong.noun);
+    for (const kind of ['event', 'action', 'call', 'wire'] as const) this.#ids.adopt(kind, tables[kind]);
+    this.#alike(tables.call);
   }
 
   /** One word may name an action, a call and its wire id at the source: it stays one word. */
-  #alike(): void {
-    for (const [old, fresh] of this.#ids.mapOf('call'))
+  #alike(calls: Iterable<string>): void {
+    for (const old of calls)
       for (const kind of ['action', 'wire'] as const)
-        if (this.#ids.find(kind, old) !== null) this.#ids.bind(kind, old, fresh);
+        if (this.#ids.has(kind, old)) this.#ids.bind(kind, old, this.#ids.take('call', old));
   }
 
   #group(record: JsonObject, screen: InjectionScreen): PlannedGroup {

@@ -1,5 +1,8 @@
 import { canonicalJson, fail, isJsonObject, JsonNumber, type JsonObject, type JsonValue } from '../../core/index.ts';
 
+export const wrongField = (field: string, noun: string): Error =>
+  fail('PACKAGE_DOCUMENT_INVALID', `The field ${field} of ${noun} is missing or of a wrong type.`);
+
 /** One record of a package, read field by field. What has another type than it must have is PACKAGE_DOCUMENT_INVALID. */
 export class Fields {
   readonly record: JsonObject;
@@ -11,7 +14,7 @@ export class Fields {
   }
 
   #wrong(field: string): Error {
-    return fail('PACKAGE_DOCUMENT_INVALID', `The field ${field} of ${this.#noun} is missing or of a wrong type.`);
+    return wrongField(field, this.#noun);
   }
 
   value(field: string): JsonValue {

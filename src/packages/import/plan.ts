@@ -116,11 +116,11 @@ export async function planImport(reader: PackageReader, tools: PlanTools): Promi
     autoMode: planAutoMode(reader, ids, tools.autoMode),
     injectionFlags: screen.flags,
     identityRemap: {
-      actions: ids.mapOf('action').size,
-      artifacts: ids.mapOf('artifact').size,
-      versions: ids.mapOf('version').size,
-      cells: ids.mapOf('cell').size,
-      checkpoints: ids.mapOf('checkpoint').size,
+      actions: ids.countOf('action'),
+      artifacts: ids.countOf('artifact'),
+      versions: ids.countOf('version'),
+      cells: ids.countOf('cell'),
+      checkpoints: ids.countOf('checkpoint'),
     },
     marker: recordFrom(GENERATION, side.markerGeneration(tools.ids.next(), activeBranchId, generations, nowMs)),
   };

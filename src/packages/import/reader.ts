@@ -1,4 +1,11 @@
-import { type DocumentName, type Documents, recordsOf, type SessionPackage } from '../../archive/index.ts';
+import {
+  type DocumentName,
+  type Documents,
+  type LedgerNames,
+  namesOfLedger,
+  recordsOf,
+  type SessionPackage,
+} from '../../archive/index.ts';
 import { fail, isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
 import { Fields } from './fields.ts';
 
@@ -18,6 +25,11 @@ export class PackageReader {
 
   records(name: DocumentName, key: string): readonly JsonObject[] {
     return recordsOf(this.#documents, name, key);
+  }
+
+  /** The names of the events and calls in the ledger. */
+  get ledgerNames(): LedgerNames {
+    return namesOfLedger(this.#documents.get('ledger.json'));
   }
 
   get source(): Fields {

@@ -8,8 +8,7 @@ import { annotationOf, memoryOf, planOf, stepOf } from './side-records.ts';
 export function planStates(reader: PackageReader, ids: Identities): JsonObject[] {
   const rows = fieldsOf(reader.records('snapshots.json', 'checkpoint_states'), 'a checkpoint state');
   const planned = rows.map((row) => planState(row, ids));
-  const old = ids.oldNames();
-  for (const { state } of planned) ids.requireRenamed(state ?? null, old);
+  for (const { state } of planned) ids.requireRenamed(state ?? null);
   return planned;
 }
 
