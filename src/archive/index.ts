@@ -29,6 +29,7 @@ export {
   type SignatureVerdict,
   signPackage,
 } from './signature.ts';
+export { sessionMessages } from './session-document.ts';
 export { bytesSource, type ByteSource, fileSource } from './source.ts';
 export { readTrustedKeys, type TrustedKeys } from './trusted-keys.ts';
 export { type Verification, verifyAlone, verifyPackage, type VerifyReport } from './verify.ts';

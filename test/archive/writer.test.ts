@@ -96,6 +96,34 @@ check('the writer refuses what the reader would refuse', async () => {
   await assert.rejects(written({ big: () => [half, half] }), { code: 'ARCHIVE_MEMBER_TOO_LARGE' });
 });
 
+check(
+  'what fails while other members are deflated ahead reaches the caller as it is, and leaves nothing at work',
+  async (t) => {
+    const folder = await temporaryFolder(t);
+    const error = new Error('the source failed');
+    let open = 0;
+    async function* source(chunks: number, fails: boolean): AsyncGenerator<Uint8Array> {
+      open += 1;
+      try {
+        for (let i = 0; i < chunks; i += 1) yield Buffer.alloc(100_000, i);
+        if (fails) throw error;
+      } finally {
+        open -= 1;
+      }
+    }
+    for (const failing of [0, 1, 7])
+      for (const chunks of [1, 40]) {
+        const parts = Array.from({ length: 8 }, (_, i) => ({
+          name: `m${i}`,
+          content: () => source(chunks, i === failing),
+        }));
+        const path = join(folder, `${failing}-${chunks}.zip`);
+        await assert.rejects(writeArchiveFile(nodeFileSystem, path, parts), error);
+        assert.equal(open, 0);
+      }
+  },
+);
+
 check('an error of a member’s source reaches the caller as it is', async () => {
   const error = new Error('the source failed');
   const failing = (): Content => {

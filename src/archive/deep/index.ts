@@ -3,6 +3,7 @@ import { DOCUMENT_BYTES, type DocumentName, DOCUMENTS, type Documents, parseDocu
 import { aboutFile, type Finding, refusal } from '../finding.ts';
 import { readLedger } from '../ledger-document.ts';
 import type { SessionPackage } from '../package.ts';
+import { readSession } from '../session-document.ts';
 import { checkArtifacts } from './artifacts.ts';
 import { checkCheckpointStates } from './checkpoint-states.ts';
 import { DeepContext, type RecordLimits } from './context.ts';
@@ -16,7 +17,7 @@ export type { RecordLimits } from './context.ts';
 export type { SecretScan } from './secrets.ts';
 
 /**
- * The documents of a package (the ledger's groups as outlines: see `readLedger`), and everything that would keep it from
+ * The documents of a package (groups and messages as outlines: see `readLedger`, `readSession`), and everything that would keep it from
  * being imported, in the order in which it shows.
  */
 export interface DeepFindings {
@@ -82,7 +83,7 @@ async function readDocuments(pkg: SessionPackage): Promise<{ documents: Document
     const see = (value: JsonValue): void => {
       namesSecret ||= holdsNamedSecret(value);
     };
-    const document = await (name === LEDGER ? readLedgerOf(pkg, see) : readWhole(pkg, name));
+    const document = await readDocument(pkg, name, see);
     if (!document) findings.push(aboutFile('PACKAGE_DOCUMENT_INVALID', 'not one strict JSON object', name));
     else if (namesSecret || holdsNamedSecret(document))
       findings.push(aboutFile('PACKAGE_SECRET', 'secret material in', name));
@@ -91,13 +92,18 @@ async function readDocuments(pkg: SessionPackage): Promise<{ documents: Document
   return { documents, findings };
 }
 
-const LEDGER = 'ledger.json';
+/** The ledger and the messages may be larger than all else together: of their records only outlines stay. */
+const BULKY = new Map<DocumentName, typeof readLedger>([
+  ['ledger.json', readLedger],
+  ['session.json', readSession],
+]);
 
-async function readWhole(pkg: SessionPackage, name: DocumentName): Promise<JsonObject | undefined> {
-  return parseDocument(await pkg.bytes(name, DOCUMENT_BYTES));
-}
-
-/** The ledger may be larger than all else together: of its groups only outlines stay. */
-async function readLedgerOf(pkg: SessionPackage, see: (group: JsonValue) => void): Promise<JsonObject | undefined> {
-  return (pkg.files.get(LEDGER)?.size ?? 0) > DOCUMENT_BYTES ? undefined : readLedger(pkg.content(LEDGER), see);
+async function readDocument(
+  pkg: SessionPackage,
+  name: DocumentName,
+  see: (record: JsonValue) => void,
+): Promise<JsonObject | undefined> {
+  const read = BULKY.get(name);
+  if (!read) return parseDocument(await pkg.bytes(name, DOCUMENT_BYTES));
+  return (pkg.files.get(name)?.size ?? 0) > DOCUMENT_BYTES ? undefined : read(pkg.content(name), see);
 }

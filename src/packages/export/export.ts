@@ -282,7 +282,7 @@ async function requireImportable(context: PackageContext, path: string, scan: Se
     const { clock, ids, autoMode } = context;
     const pkg = await openPackage(source, { clock });
     const read = await preflightPackage(pkg, context.limits, scan);
-    await planImport(new PackageReader(pkg, read), { clock, ids, autoMode, ownLedger: true });
+    await planImport(new PackageReader(pkg, read), { clock, ids, autoMode, isOwn: true });
     return pkg;
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;

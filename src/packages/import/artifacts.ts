@@ -78,23 +78,18 @@ export function deliveredMessages(reader: PackageReader): ReadonlySet<string> {
 }
 
 /** Deliveries as they will be bound: local addresses, a new manifest, and a message that claims no review. */
-export function planDeliveries(
-  reader: PackageReader,
-  ids: Identities,
-  screen: InjectionScreen,
-  messages: readonly Message[],
-): PlannedDelivery[] {
+export function planDeliveries(reader: PackageReader, ids: Identities, screen: InjectionScreen): PlannedDelivery[] {
   const urls = localUrls(ids);
   const sources = new Map(
     fieldsOf(reader.records('session.json', 'messages'), 'a message').map((row) => [row.needText('message_id'), row]),
   );
-  const placed = new Map(messages.map((message) => [message.messageId, message]));
   const rows = fieldsOf(reader.records('artifacts.json', 'completion_deliveries'), 'a completion delivery');
   return rows.map((row) => {
     const old = row.needText('message_id');
-    const message = placed.get(ids.need('message', old, 'a completion delivery'));
+    const messageId = ids.need('message', old, 'a completion delivery');
     const source = sources.get(old);
-    if (!message || !source) throw fail('PACKAGE_DELIVERY', 'completion delivery: its message is an unknown identity');
+    if (!source) throw fail('PACKAGE_DELIVERY', 'completion delivery: its message is an unknown identity');
+    const message = { messageId, createdAt: source.count('created_at') ?? 0 };
     return planDelivery(row, source, message, { ids, screen, urls });
   });
 }
@@ -105,7 +100,12 @@ interface DeliveryTools {
   readonly urls: ReadonlyMap<string, string>;
 }
 
-function planDelivery(row: Fields, source: Fields, message: Message, { ids, screen, urls }: DeliveryTools) {
+function planDelivery(
+  row: Fields,
+  source: Fields,
+  message: Pick<Message, 'messageId' | 'createdAt'>,
+  { ids, screen, urls }: DeliveryTools,
+) {
   const from = 'a completion delivery';
   const id = ids.need('delivery', row.value('delivery_id'), from);
   const branchId = ids.need('branch', row.value('branch_id'), from);

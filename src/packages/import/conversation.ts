@@ -6,7 +6,7 @@ import {
   type JsonValue,
   screenInjection,
 } from '../../core/index.ts';
-import { ledgerGroups } from '../../archive/index.ts';
+import { ledgerGroups, sessionMessages } from '../../archive/index.ts';
 import type { ActionEvent, ActionGroup, ExecutionAttempt, Message } from '../../sessions/index.ts';
 import { withoutProof } from './delivery-text.ts';
 import { Fields, fieldsOf, wrongField } from './fields.ts';
@@ -31,32 +31,72 @@ export class InjectionScreen {
 }
 
 /** The messages in their order, numbered anew from 1. Those of deliveries are placeholders. */
-export function planMessages(
-  reader: PackageReader,
-  ids: Identities,
-  screen: InjectionScreen,
-  delivered: ReadonlySet<string>,
-): Message[] {
-  const rows = fieldsOf(reader.records('session.json', 'messages'), 'a message');
-  const ordered = rows.toSorted((a, b) => (a.count('seq') ?? 0) - (b.count('seq') ?? 0));
-  return ordered.map((row, index) => {
+export class MessagePlan {
+  readonly #reader: PackageReader;
+  readonly #ids: Identities;
+  readonly #delivered: ReadonlySet<string>;
+  /** The place of each message of the document; null where they stand in their order. */
+  readonly #places: Uint32Array | null;
+
+  constructor(reader: PackageReader, ids: Identities, delivered: ReadonlySet<string>) {
+    this.#reader = reader;
+    this.#ids = ids;
+    this.#delivered = delivered;
+    const rows = fieldsOf(reader.records('session.json', 'messages'), 'a message');
+    this.#places = placesOf(rows.map((row) => row.count('seq') ?? 0));
+  }
+
+  /**
+   * The messages as they will be written, read from the package one after the other: they are never in memory all,
+   * unless they stand in another order in their document. The same at every call.
+   */
+  async *messages(screen: InjectionScreen): AsyncGenerator<Message> {
+    const records = sessionMessages(this.#reader.pkg.content('session.json'));
+    let at = 0;
+    const others: Message[] = [];
+    for await (const record of records) {
+      const message = this.#message(record, (this.#places?.[at] ?? at) + 1, screen);
+      at += 1;
+      if (this.#places === null) yield message;
+      else others[message.seq - 1] = message;
+    }
+    yield* others;
+  }
+
+  /** Refuses what a message cannot be written from, before anything is written, and screens its texts. */
+  async check(screen: InjectionScreen): Promise<void> {
+    for await (const _message of this.messages(screen));
+  }
+
+  #message(record: JsonObject, seq: number, screen: InjectionScreen): Message {
+    const row = new Fields(record, 'a message');
     const old = row.needText('message_id');
     const branch = row.filled('branch_id');
     const content = row.needText('content');
-    const shown = delivered.has(old) ? { text: PENDING_TEXT, flagged: false } : screen.text(content);
+    const isDelivered = this.#delivered.has(old);
+    const shown = isDelivered ? { text: PENDING_TEXT, flagged: false } : screen.text(content);
     return {
-      messageId: ids.take('message', old),
-      rootFrameId: ids.root,
-      branchId: branch === null ? ids.root : ids.need('branch', branch, 'a message'),
-      seq: index + 1,
+      messageId: this.#ids.take('message', old),
+      rootFrameId: this.#ids.root,
+      branchId: branch === null ? this.#ids.root : this.#ids.need('branch', branch, 'a message'),
+      seq,
       role: row.text('role') === 'user' ? 'user' : 'assistant',
       content: shown.text,
-      metadata: delivered.has(old) ? { [PENDING_FLAG]: true } : metadataOf(row, shown.flagged),
+      metadata: isDelivered ? { [PENDING_FLAG]: true } : metadataOf(row, shown.flagged),
       groupId: null,
       eventId: null,
       createdAt: row.count('created_at') ?? 0,
     };
-  });
+  }
+}
+
+/** Where each stands once they are sorted, equals in the order in which they came; null where they are sorted. */
+function placesOf(numbers: readonly number[]): Uint32Array | null {
+  if (numbers.every((number, i) => i === 0 || (numbers[i - 1] as number) <= number)) return null;
+  const order = [...numbers.keys()].sort((a, b) => (numbers[a] as number) - (numbers[b] as number));
+  const places = new Uint32Array(numbers.length);
+  for (const [place, from] of order.entries()) places[from] = place;
+  return places;
 }
 
 /** A message's metadata without what only the source could prove; a claimed delivery never comes through here. */

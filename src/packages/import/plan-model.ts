@@ -49,7 +49,8 @@ export interface ImportPlan {
   readonly root: string;
   readonly projectName: string;
   readonly face: ImportedFace;
-  readonly messages: readonly Message[];
+  /** Read from the package as they are asked for, in their order. */
+  readonly messages: () => AsyncIterable<Message>;
   /** Read from the package as they are asked for, in the order of the ledger. */
   readonly groups: () => AsyncIterable<PlannedGroup>;
   readonly attempts: readonly ExecutionAttempt[];

@@ -18,7 +18,7 @@ import {
 import type { AutoModePort } from '../auto-mode/model.ts';
 import { planAutoMode } from './auto-mode.ts';
 import { deliveredMessages, planArtifacts, planDeliveries, planLineage } from './artifacts.ts';
-import { CellRevisions, InjectionScreen, LedgerPlan, planAttempts, planMessages } from './conversation.ts';
+import { CellRevisions, InjectionScreen, LedgerPlan, MessagePlan, planAttempts } from './conversation.ts';
 import { Fields, fieldsOf } from './fields.ts';
 import { branchOrder, planBranches, planCheckpoints } from './history.ts';
 import { Identities, type IdentityKind } from './identities.ts';
@@ -33,8 +33,8 @@ export interface PlanTools {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly autoMode: AutoModePort | undefined;
-  /** The ledger was written just now by this program: its groups are not built for a look. */
-  readonly ownLedger?: boolean;
+  /** The package was written just now by this program: its groups and messages are not built for a look. */
+  readonly isOwn?: boolean;
 }
 
 const IDENTIFIED = [
@@ -67,13 +67,16 @@ export async function planImport(reader: PackageReader, tools: PlanTools): Promi
   const screen = new InjectionScreen();
   const revisions = new CellRevisions(fieldsOf(reader.records('notebook.json', 'cells'), 'a cell'));
   const order = branchOrder(reader);
-  const messages = planMessages(reader, ids, screen, deliveredMessages(reader));
+  const messages = new MessagePlan(reader, ids, deliveredMessages(reader));
   const ledger = new LedgerPlan(reader, ids);
   ledger.lay(order);
-  if (!tools.ownLedger) await ledger.check(screen);
+  if (!tools.isOwn) {
+    await messages.check(screen);
+    await ledger.check(screen);
+  }
   const generations = side.planGenerations(reader, ids);
   const artifacts = planArtifacts(reader, ids);
-  const deliveries = planDeliveries(reader, ids, screen, messages);
+  const deliveries = planDeliveries(reader, ids, screen);
   const trees = await planTrees(reader);
   const checkpoints = planCheckpoints(reader, ids, { ledger, revisions });
   const activeBranchId = ids.need('branch', reader.activeBranch, 'the session');
@@ -100,8 +103,8 @@ export async function planImport(reader: PackageReader, tools: PlanTools): Promi
     root: ids.root,
     projectName: projectName(reader),
     face: faceOf(reader, ids, activeBranchId, nowMs),
-    messages,
     // The texts were screened and counted before.
+    messages: () => messages.messages(new InjectionScreen()),
     groups: () => ledger.groups(new InjectionScreen()),
     attempts: planAttempts(reader, ids, revisions),
     records,

@@ -25,6 +25,7 @@ import {
   importMessage,
   LINEAGE_EDGE,
   MEMORY,
+  type Message,
   openGroup,
   openSession,
   OPERATION,
@@ -116,7 +117,14 @@ export class ImportStages {
   }
 
   async messages(): Promise<void> {
-    await this.#each('messages', this.plan.messages, importMessage);
+    let messages: Message[] = [];
+    const write = async (): Promise<void> => {
+      const batch = messages;
+      messages = [];
+      await this.#each('messages', batch, importMessage);
+    };
+    for await (const message of this.plan.messages()) if (messages.push(message) >= ROWS_A_COMMIT) await write();
+    await write();
   }
 
   async ledger(): Promise<void> {
