@@ -96,7 +96,8 @@ check('a name of an event or call that is no text, or an identity that two event
 check('of a group whose events are no list of objects, or have no sequence of their own, that is told', async () => {
   const outline = async (events: JsonValue): Promise<JsonValue> => {
     const { document } = await read(Buffer.from(JSON.stringify({ groups: [{ events }] })), 9, 2);
-    return (document?.['groups'] as JsonObject[])[0] ?? null;
+    const [first] = (document?.['groups'] ?? []) as JsonObject[];
+    return first ?? null;
   };
   assert.deepEqual(await outline([{ sequence: 0 }, 1]), {});
   assert.deepEqual(await outline('x'), {});
