@@ -20,7 +20,7 @@ process.stdout.write(`${JSON.stringify({ ms, cpuMs: (user + system) / 1000, befo
 async function exported(): Promise<string> {
   using made = await packages.export(principal, session);
   const fd = openSync(file, 'w', 0o600);
-  for (const chunk of made.chunks()) writeSync(fd, chunk);
+  for (const chunk of made.chunks(Buffer.allocUnsafe(256 * 1024))) writeSync(fd, chunk);
   closeSync(fd);
   return made.manifestSha256;
 }

@@ -26,7 +26,7 @@ type Place =
 
 /**
  * Takes the bytes of one JSON object apart, chunk by chunk: its members, and of the list with the given key its items.
- * It holds one piece at a time. What stands between the pieces is checked here (JSON_SYNTAX); the pieces themselves are
+ * It holds one piece at a time, and of a chunk nothing once it asks for the next: pieces are views to be read at once. What stands between the pieces is checked here (JSON_SYNTAX); the pieces themselves are
  * only found, and whoever reads them refuses what is wrong inside.
  */
 export class DocumentSplitter {
@@ -54,8 +54,12 @@ export class DocumentSplitter {
         continue;
       }
       const end = this.#endOf(chunk, at);
-      this.#parts.push(chunk.subarray(at, end ?? chunk.length));
-      if (end === undefined) return;
+      if (end === undefined) {
+        // The chunk's memory is its maker's again when the next one comes.
+        this.#parts.push(Buffer.from(chunk.subarray(at)));
+        return;
+      }
+      this.#parts.push(chunk.subarray(at, end));
       at = end;
       const piece = this.#finish();
       if (piece) yield piece;
@@ -145,10 +149,11 @@ export class DocumentSplitter {
   }
 
   #finish(): DocumentPiece | undefined {
-    const value = Buffer.concat(this.#parts ?? []);
+    const [first = Buffer.alloc(0), ...more] = this.#parts ?? [];
+    const value = more.length === 0 ? first : Buffer.concat([first, ...more]);
     this.#parts = null;
     if (this.#place === 'first key' || this.#place === 'key') {
-      this.#key = value;
+      this.#key = Buffer.from(value);
       this.#place = 'colon';
       return undefined;
     }

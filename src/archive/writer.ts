@@ -9,10 +9,12 @@ import { encodeCentral, encodeEnd, encodeLocal, FLAG, METHOD, type WrittenMember
 
 /**
  * Something to put in an archive. `content` is asked for once or twice and must give the same bytes each time; each of
- * its chunks is used up before the next one is asked for, so that all may lie in one buffer.
+ * its chunks is used up before the next one comes, so that all may lie in one buffer.
  */
 export interface NewMember {
   readonly name: string;
+  /** Its bytes, where they are known: a small content is then not copied. */
+  readonly size?: number;
   content(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
@@ -149,7 +151,9 @@ export async function writeArchiveFile(
   const ordered = checkedMembers(members);
   const fd = files.open(path, 'wx', 0o600);
   const inputs = ordered.map(() => ({ crc32: 0, size: 0 }));
-  const ahead = new WorkAhead(ordered.map((member, i) => () => deflated(counted(member, inputs[i] as Input))));
+  const ahead = new WorkAhead(
+    ordered.map((member, i) => () => deflated(counted(member, inputs[i] as Input), member.size)),
+  );
   try {
     const file = new ArchiveFile(files, fd);
     for (const [i, member] of ordered.entries()) await file.add(member, inputs[i] as Input, ahead.chunks(i));

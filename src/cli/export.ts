@@ -5,6 +5,9 @@ import { withProgress } from './progress.ts';
 import { writeWholeFile } from './whole-file.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
+/** What is written at a time. */
+const CHUNK_BYTES = 256 * 1024;
+
 /** `holdfast export SESSION`: the whole session as one sealed file; secrets stay here. */
 export function define(command: Command, context: CommandContext): void {
   command
@@ -18,7 +21,7 @@ export function define(command: Command, context: CommandContext): void {
           const made = await withProgress(context.terminal, 'Exporting', work);
           try {
             const file = resolve(options.to ?? made.filename);
-            await writeWholeFile('the package’s file', file, made.chunks());
+            await writeWholeFile('the package’s file', file, made.chunks(Buffer.allocUnsafe(CHUNK_BYTES)));
             const { sizeBytes: size_bytes, sha256, manifestSha256: manifest_sha256 } = made;
             context.output.result({
               document: { file, size_bytes, sha256, manifest_sha256 },

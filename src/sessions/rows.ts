@@ -88,23 +88,27 @@ export function groupOf(row: Row): ActionGroup {
 
 export function eventOf(row: Row): ActionEvent {
   return {
-    eventId: String(row['event_id']),
-    groupId: String(row['group_id']),
-    rootFrameId: String(row['root_frame_id']),
-    sequence: Number(row['sequence']),
-    position: Number(row['position']),
-    type: String(row['type']),
-    actionId: textOrNull(row['action_id']),
-    toolCallId: textOrNull(row['tool_call_id']),
-    wireId: textOrNull(row['wire_id']),
+    ...plainEventOf(row),
     canonicalArguments: jsonColumn(row['canonical_arguments']),
-    rawArguments: textOrNull(row['raw_arguments']),
     result: jsonColumn(row['result']),
-    sideEffectClass: textOrNull(row['side_effect_class']),
-    resourceKeys: textList(jsonColumn(row['resource_keys'])),
-    createdAt: Number(row['created_at']),
   };
 }
+
+const plainEventOf = (row: Row): Omit<ActionEvent, keyof EventTexts> => ({
+  eventId: String(row['event_id']),
+  groupId: String(row['group_id']),
+  rootFrameId: String(row['root_frame_id']),
+  sequence: Number(row['sequence']),
+  position: Number(row['position']),
+  type: String(row['type']),
+  actionId: textOrNull(row['action_id']),
+  toolCallId: textOrNull(row['tool_call_id']),
+  wireId: textOrNull(row['wire_id']),
+  rawArguments: textOrNull(row['raw_arguments']),
+  sideEffectClass: textOrNull(row['side_effect_class']),
+  resourceKeys: textList(jsonColumn(row['resource_keys'])),
+  createdAt: Number(row['created_at']),
+});
 
 /** What a call was given and what came of it, as the canonical texts in which they are stored; null for none. */
 type EventTexts = Readonly<Record<'canonicalArguments' | 'result', string | null>>;
@@ -116,8 +120,11 @@ export type StoredEvent = Omit<ActionEvent, keyof EventTexts> & EventTexts;
  */
 export function storedEventOf(row: Row): StoredEvent {
   if (Number(row['is_json']) !== 1) throw fail('SESSION_CORRUPT', 'A stored JSON value of the session cannot be read.');
-  const { canonical_arguments: canonicalArguments, result, ...plain } = row;
-  return { ...eventOf(plain), canonicalArguments: textOrNull(canonicalArguments), result: textOrNull(result) };
+  return {
+    ...plainEventOf(row),
+    canonicalArguments: textOrNull(row['canonical_arguments']),
+    result: textOrNull(row['result']),
+  };
 }
 
 export function messageOf(row: Row): Message {

@@ -41,18 +41,21 @@ check('a read that throws or waits is told so alone', async (t) => {
   assert.deepEqual(outcomes(settled), ['mine', 'STORE_BODY_WAITED', []]);
 });
 
-check('every connection has foreign keys on, is synchronous FULL, and keeps 8 MB of pages, the writer 16', async (t) => {
-  const { store } = await openNotes(t);
-  const read = async (pragma: string) => {
-    const value = async (tx: ReadTx) => Object.values((await tx.get(`PRAGMA ${pragma}`)) ?? {})[0];
-    return [await store.write('pragma', value), await store.read('pragma', value)];
-  };
-  assert.deepEqual(await read('foreign_keys'), [1, 1]);
-  assert.deepEqual(await read('synchronous'), [2, 2]);
-  assert.deepEqual(await read('journal_mode'), ['wal', 'wal']);
-  assert.deepEqual(await read('recursive_triggers'), [1, 1]);
-  assert.deepEqual(await read('cache_size'), [-16384, -8192]);
-});
+check(
+  'every connection has foreign keys on, is synchronous FULL, and keeps 8 MB of pages, the writer 16',
+  async (t) => {
+    const { store } = await openNotes(t);
+    const read = async (pragma: string) => {
+      const value = async (tx: ReadTx) => Object.values((await tx.get(`PRAGMA ${pragma}`)) ?? {})[0];
+      return [await store.write('pragma', value), await store.read('pragma', value)];
+    };
+    assert.deepEqual(await read('foreign_keys'), [1, 1]);
+    assert.deepEqual(await read('synchronous'), [2, 2]);
+    assert.deepEqual(await read('journal_mode'), ['wal', 'wal']);
+    assert.deepEqual(await read('recursive_triggers'), [1, 1]);
+    assert.deepEqual(await read('cache_size'), [-16384, -8192]);
+  },
+);
 
 check('a pragma that sets something is refused in both kinds of body', async (t) => {
   const { store } = await openNotes(t);

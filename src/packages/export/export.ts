@@ -2,17 +2,12 @@ import { join } from 'node:path';
 import {
   ARCHIVE_LIMITS,
   DOCUMENTS,
-  fileSource,
   MANIFEST_NAME,
-  openPackage,
   PACKAGE_SCHEMA,
-  preflightPackage,
   sealManifest,
-  type SecretScan,
-  type SessionPackage,
   writeArchiveFile,
 } from '../../archive/index.ts';
-import { fail, HoldfastError, type JsonObject, type JsonValue, makeFolder } from '../../core/index.ts';
+import { fail, type JsonObject, type JsonValue, makeFolder } from '../../core/index.ts';
 import {
   ARTIFACT,
   ARTIFACT_VERSION,
@@ -27,9 +22,8 @@ import {
 } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
 import { fileChunks, removeFolder } from '../import/files.ts';
-import { planImport } from '../import/plan.ts';
-import { PackageReader } from '../import/reader.ts';
 import { PACKAGE_CONTENT_TYPE, type PackageContext, secretValues } from '../model.ts';
+import { requireImportable, requirePackaged } from './check.ts';
 import { autoModeDocument } from './auto-mode.ts';
 import { packageArtifacts, type PackagedArtifacts } from './artifacts.ts';
 import * as documents from './documents.ts';
@@ -51,8 +45,8 @@ export interface ExportedPackage {
   readonly manifestSha256: string;
   readonly schemaVersion: 1;
   readonly immutable: true;
-  /** The bytes, in chunks. */
-  chunks(): Iterable<Uint8Array>;
+  /** The bytes, in chunks. With `into` each is a view of that one buffer, for who is done with one when asking for the next. */
+  chunks(into?: Buffer): Iterable<Uint8Array>;
   /** All bytes at once: at most what an archive may have. */
   data(): Buffer;
   /** Removes the file. */
@@ -115,14 +109,25 @@ export async function exportPackage(
     const stages = makeStages(context, start.session);
     const lookedAt = await stage({ context, principal, start, staged, stages, safe, secrets });
     const path = join(folder, 'package.zip');
-    const written = await build(context, staged, path);
-    const { archiveSha256 } = await requireImportable(context, path, { known: secrets, lookedAt });
+    // The archive is written by other threads for the most part: what goes into it is looked at meanwhile.
+    const [built, looked] = await Promise.allSettled([
+      build(context, staged, path),
+      requireImportable(context, staged, { known: secrets, lookedAt }),
+    ]);
+    const written = settled(built);
+    settled(looked);
+    const archiveSha256 = await requirePackaged(context, path, written.manifestSha256);
     await store.read('packages.export', (tx) => requireUnchanged(tx, start));
     return exported(context, folder, { ...written, path, sha256: archiveSha256 }, rootFrameId);
   } catch (error) {
     removeFolder(files, folder);
     throw error;
   }
+}
+
+function settled<T>(result: PromiseSettledResult<T>): T {
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
 }
 
 /** EXPORT_SOURCE_CHANGED when the session is no longer what it was when the export began. */
@@ -275,23 +280,6 @@ async function build(
   return { size, manifestSha256: digest };
 }
 
-/** Reads the package back as an importer does: what could not be imported is never given away. */
-async function requireImportable(context: PackageContext, path: string, scan: SecretScan): Promise<SessionPackage> {
-  const source = await fileSource(path);
-  try {
-    const { clock, ids, autoMode } = context;
-    const pkg = await openPackage(source, { clock });
-    const read = await preflightPackage(pkg, context.limits, scan);
-    await planImport(new PackageReader(pkg, read), { clock, ids, autoMode, isOwn: true });
-    return pkg;
-  } catch (error) {
-    if (!(error instanceof HoldfastError)) throw error;
-    throw notExportable(error.message, error);
-  } finally {
-    await source.close();
-  }
-}
-
 function exported({ files }: PackageContext, folder: string, built: Built, root: string): ExportedPackage {
   const close = (): void => removeFolder(files, folder);
   return {
@@ -302,7 +290,7 @@ function exported({ files }: PackageContext, folder: string, built: Built, root:
     manifestSha256: built.manifestSha256,
     schemaVersion: PACKAGE_SCHEMA,
     immutable: true,
-    chunks: () => fileChunks(files, built.path),
+    chunks: (into) => fileChunks(files, built.path, into),
     data: () => Buffer.concat([...fileChunks(files, built.path)]),
     close,
     [Symbol.dispose]: close,

@@ -59,7 +59,7 @@ export class StagedFiles {
   /** A member whose content lies elsewhere and has this digest. */
   add(row: ManifestRow, content: NewMember['content']): void {
     this.#rows.push(row);
-    this.#members.push({ name: row.path, content });
+    this.#members.push({ name: row.path, size: row.size, content });
   }
 
   addText(path: string, text: Uint8Array | string): void {
