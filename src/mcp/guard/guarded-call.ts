@@ -5,7 +5,7 @@ import type { CallAnswer, ToolCallMessage } from '../wire/message.ts';
 import type { Answered, CallChannel } from './call-channel.ts';
 import { keptOutput } from './kept-output.ts';
 import type { PolicyTool } from './policy-model.ts';
-import { Waves } from './waves.ts';
+import { type WavePlace, Waves } from './waves.ts';
 
 /** One call of the host's on its way to the server and back. */
 export interface GuardedCall {
@@ -51,10 +51,7 @@ export class Deliveries {
       for (;;) {
         call.sent = true;
         const round = await Promise.race([call.channel.pass(call), stopped.promise]);
-        if (round.answer.kind !== 'input_required') {
-          await place?.leave();
-          return this.#conclude(call, round);
-        }
+        if (round.answer.kind !== 'input_required') return await this.#concludeTogether(call, round, place);
         void place?.leave();
         await this.#nextRound(call, round, stopped.promise);
       }
@@ -81,6 +78,15 @@ export class Deliveries {
     call.message = round.message;
     call.line = round.line;
     call.channel = round.channel;
+  }
+
+  /** The answer is judged while those of the other calls are still coming. */
+  async #concludeTogether(call: GuardedCall, round: Answered, place: WavePlace | null): Promise<JsonValue> {
+    try {
+      return this.#conclude(call, round);
+    } finally {
+      await place?.leave();
+    }
   }
 
   #conclude(call: GuardedCall, { answer, line }: Answered): JsonValue {
