@@ -33,6 +33,7 @@ export {
 } from './run-view.ts';
 export { deliverAgain, operationDocument } from './operation-view.ts';
 export { requestView } from './request-view.ts';
+export { sideBranchDocument, sideBranchesOf, sideBranchStoryDocument } from './side-branch-view.ts';
 export {
   makeReport,
   type Report,

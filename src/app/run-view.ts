@@ -95,7 +95,7 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
     text: run.state.status === 'completed' && supervision === null ? run.state.text : last,
     calls,
     summary: summaryOf(calls),
-    sideBranches: own.flatMap(sideBranchView),
+    sideBranches: own.map(sideBranchView).filter((one) => one !== null),
     goals: await runtime.runs.goals(principal, runId),
     supervision,
     pending: await pendingOf(runtime, principal, tree),
@@ -107,12 +107,13 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
   };
 }
 
-function sideBranchView({ group, side }: GroupWithCalls): readonly SideBranchView[] {
-  if (!side) return [];
+/** Null for a group that is no side branch. */
+export function sideBranchView({ group, side }: GroupWithCalls): SideBranchView | null {
+  if (!side) return null;
   const { type, turns, maxTurns, closed } = side;
   const text = turns.at(-1)?.text ?? '';
   const state = closed ? 'closed' : 'open';
-  return [{ branchId: group.groupId, type, turnsUsed: turns.length, maxTurns, state, text }];
+  return { branchId: group.groupId, type, turnsUsed: turns.length, maxTurns, state, text };
 }
 
 function outcomeOf(run: RunRecord, calls: readonly CallView[]): RunView['outcome'] {
@@ -182,14 +183,7 @@ export function runDocument(view: RunView): JsonObject {
       unknown: view.summary.unknown,
     },
     supervision: view.supervision && supervisionDocument(view.supervision),
-    side_branches: view.sideBranches.map((one) => ({
-      branch_id: one.branchId,
-      type: one.type,
-      turns_used: one.turnsUsed,
-      max_turns: one.maxTurns,
-      state: one.state,
-      text: one.text,
-    })),
+    side_branches: view.sideBranches.map(sideBranchViewDocument),
     goals: view.goals,
     pending: view.pending.map(({ requestId }) => requestId),
     parent_run_id: view.parentRunId,
@@ -199,6 +193,15 @@ export function runDocument(view: RunView): JsonObject {
     updated_at: view.updatedAt,
   };
 }
+
+export const sideBranchViewDocument = (view: SideBranchView): JsonObject => ({
+  branch_id: view.branchId,
+  type: view.type,
+  turns_used: view.turnsUsed,
+  max_turns: view.maxTurns,
+  state: view.state,
+  text: view.text,
+});
 
 /** The document of a supervision. */
 export function supervisionDocument(view: SupervisionView): JsonObject {

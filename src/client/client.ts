@@ -83,6 +83,20 @@ export class HoldfastClient {
     return this.#get(at('runs', runId));
   }
 
+  /** The goal tree beside a run; null where none was given. */
+  showGoals(runId: string): Promise<wire.RunGoalsBody> {
+    return this.#get(at('runs', runId, 'goals'));
+  }
+
+  listSideBranches(runId: string, page: PageAsked = {}): Promise<wire.SideBranchPageBody> {
+    return this.#get(at('runs', runId, 'side-branches'), page);
+  }
+
+  /** One side branch of a run, with what it said in each turn. */
+  showSideBranch(runId: string, sideBranchId: string): Promise<wire.SideBranchBody> {
+    return this.#get(at('runs', runId, 'side-branches', sideBranchId));
+  }
+
   stopRun(runId: string): Promise<wire.MovedRunBody> {
     return this.#post(at('runs', runId, 'stop'));
   }

@@ -104,6 +104,8 @@ check('an object of another tenant is, to the letter, one that is not there', as
   const { run_id: run, session_id: session } = await agent.startRun({ task: 'go' });
   const waiting = await untilRun(agent, run, 'waiting_confirmation');
   const done = await doneRun(world, agent);
+  const { runs, principal } = world.holdfast.runtime;
+  const branch = await runs.openSideBranch(principal, run, { type: 'reflection', instruction: 'Was that wise?' });
   const other = await world.token(['agent', 'approver', 'admin'], { tenant: 'other' });
   const { token_id: token } = await admin.createToken({ subject: 's', roles: ['agent'] });
   const real = {
@@ -114,6 +116,7 @@ check('an object of another tenant is, to the letter, one that is not there', as
     token_id: token,
     ...done,
     branch_id: session,
+    side_branch_id: branch,
     checkpoint_id: 'cp',
     artifact_id: 'a',
     version_id: 'v',

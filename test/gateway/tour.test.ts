@@ -89,6 +89,7 @@ check('every route answers as the served description says: each is asked until i
   await agent.listAudits(session);
   const first = await agent.startRun({ task: 'post', session_id: session });
   const { pending } = await untilRun(agent, first.run_id, 'waiting_confirmation');
+  await agent.showGoals(first.run_id);
   await agent.listRuns();
   await approver.listApprovals();
   const request = await approver.showApproval(pending[0] ?? '');

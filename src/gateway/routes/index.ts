@@ -11,12 +11,14 @@ import { operationRoutes } from './operations.ts';
 import { packageRoutes } from './packages.ts';
 import { projectAndSessionRoutes } from './projects-and-sessions.ts';
 import { runRoutes } from './runs.ts';
+import { sideBranchRoutes } from './side-branches.ts';
 import { tokenRoutes } from './tokens.ts';
 
 /** Every route that needs a token, in the order in which they are tried. */
 export const ROUTES: readonly Route[] = [
   ...projectAndSessionRoutes,
   ...runRoutes,
+  ...sideBranchRoutes,
   ...approvalRoutes,
   ...batchRoutes,
   ...operationRoutes,

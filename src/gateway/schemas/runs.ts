@@ -81,14 +81,29 @@ const supervision = z.strictObject({
   advice: z.array(advice),
 });
 
-const sideBranch = z.strictObject({
+const sideBranchBase = {
   branch_id: id,
   type: text,
   turns_used: z.int(),
   max_turns: z.int(),
   state: z.enum(['open', 'closed']),
   text,
+};
+const sideBranch = z.strictObject(sideBranchBase);
+
+/** A short detour of a run, with what it was asked. */
+const askedSideBranch = z.strictObject({ ...sideBranchBase, instruction: text });
+export const sideBranchPage = z.strictObject({ side_branches: z.array(askedSideBranch), next });
+
+/** With each of its turns: what it said, and which tools it asked for; it has none. */
+export const sideBranchStory = z.strictObject({
+  ...sideBranchBase,
+  instruction: text,
+  turns: z.array(z.strictObject({ text, proposed: z.array(text) })),
 });
+
+/** The goal tree beside a run: carried and shown, not interpreted. */
+export const runGoals = z.strictObject({ run_id: id, goals: json });
 
 /** One run whole: how it stands, what waits, what became of each call. */
 export const run = z.strictObject({

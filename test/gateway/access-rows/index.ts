@@ -10,12 +10,14 @@ import { operationsAccess } from './operations.ts';
 import { packagesAccess } from './packages.ts';
 import { projectsAndSessionsAccess } from './projects-and-sessions.ts';
 import { runsAccess } from './runs.ts';
+import { sideBranchesAccess } from './side-branches.ts';
 import { tokensAccess } from './tokens.ts';
 
 /** A new route has to be put into one of these: a file of rows for each file of routes. */
 export const ACCESS: Access = {
   ...projectsAndSessionsAccess,
   ...runsAccess,
+  ...sideBranchesAccess,
   ...approvalsAccess,
   ...operationsAccess,
   ...packagesAccess,
