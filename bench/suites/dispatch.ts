@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { systemIds } from '../../src/core/index.ts';
+import { builtProgram } from '../built.ts';
 import { type Contender, interleave, median, WARM_UP_ROUNDS } from '../measure.ts';
 import type { BenchRow, BenchSuite } from '../suite.ts';
 import { DispatchWork, PlainDispatches } from './dispatch-work.ts';
@@ -157,9 +158,9 @@ async function growth(folder: string): Promise<Part> {
   return { rows: [row], ratios: { dispatch_growth: rounded(ratio) }, effectsPerSecond: {} };
 }
 
-/** Resident memory of a process of its own that works on the large database. */
+/** Resident memory of a process of its own that works on the large database, with the package as it is installed. */
 function memory(folder: string): BenchRow {
-  const script = join(import.meta.dirname, 'dispatch-memory.ts');
+  const script = builtProgram(join(import.meta.dirname, 'dispatch-memory.ts'));
   const { stdout } = spawnSync(process.execPath, [script, join(folder, 'large.db')], { encoding: 'utf8' });
   return { what: 'dispatch_rss_mb', value: stdout.trim(), note: `resident at most, with ${LARGE} stored operations` };
 }
