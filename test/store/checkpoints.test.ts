@@ -1,6 +1,13 @@
-import { statSync } from 'node:fs';
+import { statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Copied, CheckpointThread } from '../../src/store/sqlite/checkpoint-thread.ts';
+import { CONNECTION_SETTINGS } from '../../src/store/sqlite/connection.ts';
+import { isDiskFailure, storeError } from '../../src/store/sqlite/driver-errors.ts';
 import { assert, check } from '../support/index.ts';
 import { openNotes } from '../support/notes-store.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const BLOBS = {
   context: 'blobs',
@@ -23,4 +30,55 @@ check('large values bring a checkpoint on, however few they are', async (t) => {
   for (let i = 0; i < 3; i += 1) await store.write('large', (tx) => tx.run('INSERT INTO blobs VALUES (?)', [bytes]));
   await store.write('small', (tx) => tx.run('INSERT INTO blobs VALUES (?)', [Buffer.alloc(1)]));
   assert.equal(counts.count('checkpoint'), 1);
+});
+
+check('from the second checkpoint on a thread copies while writing goes on, and the WAL begins anew', async (t) => {
+  const { store, counts, file } = await openNotes(t, { schemas: [BLOBS] });
+  const bytes = Buffer.alloc(3 * 1024 * 1024, 1);
+  const write = () => store.write('large', (tx) => tx.run('INSERT INTO blobs VALUES (?)', [bytes]));
+  const tools = () => counts.events.filter((event) => 'role' in event && event.role === 'tool').map(({ kind }) => kind);
+  for (let i = 0; i < 3; i += 1) await write();
+  assert.deepEqual([counts.count('checkpoint'), tools()], [1, []], 'a process that writes little has no thread');
+  for (let i = 0; i < 3; i += 1) await write();
+  assert.deepEqual(tools(), ['connection_opened']);
+  for (let i = 0; counts.count('checkpoint') < 2; i += 1) {
+    await sleep(5);
+    assert.ok(i < 2_000, 'the thread copied');
+  }
+  const grown = statSync(`${file}-wal`).size;
+  for (let i = 0; i < 2; i += 1) await write();
+  assert.equal(statSync(`${file}-wal`).size, grown, 'what comes next is written over what was copied');
+  const settings = () => store.settings().journalMode;
+  assert.equal(settings(), 'wal');
+  await store.close();
+  assert.deepEqual(tools(), ['connection_opened', 'connection_closed']);
+  const database = new DatabaseSync(file);
+  assert.equal(database.prepare('SELECT count(*) AS n FROM blobs').get()?.['n'], 8);
+  assert.equal(database.prepare('PRAGMA integrity_check').get()?.['integrity_check'], 'ok');
+  database.close();
+});
+
+async function copyOf(thread: CheckpointThread): Promise<Copied> {
+  return new Promise((resolve) => thread.copy(resolve));
+}
+
+check('what the disk does to the thread is told as SQLite tells it; without a thread that is said', async (t) => {
+  const file = join(await temporaryFolder(t), 'torn.db');
+  const database = new DatabaseSync(file);
+  t.after(() => database.close());
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE rows (text TEXT)');
+  const thread = new CheckpointThread(file, CONNECTION_SETTINGS);
+  database.exec("INSERT INTO rows VALUES ('kept')");
+  assert.equal((await copyOf(thread)).kind, 'copied');
+  for (let i = 0; i < 50; i += 1) database.exec(`INSERT INTO rows VALUES ('${'x'.repeat(4000)}')`);
+  truncateSync(`${file}-wal`, 100);
+  const failed = await copyOf(thread);
+  assert.ok(failed.kind === 'failed');
+  assert.ok(isDiskFailure(failed.error));
+  assert.equal((storeError(failed.error) as { code: string }).code, 'STORE_IO');
+  await thread.close();
+  assert.deepEqual(await copyOf(thread), { kind: 'no_thread' });
+  const nowhere = new CheckpointThread(join(await temporaryFolder(t), 'no', 'where.db'), CONNECTION_SETTINGS);
+  assert.deepEqual(await copyOf(nowhere), { kind: 'no_thread' });
+  await nowhere.close();
 });

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { type Copied, CheckpointThread } from './checkpoint-thread.ts';
 import { isBusy } from './driver-errors.ts';
 
 /**
@@ -17,46 +18,131 @@ function scaled(count: number, frames: number): number {
   return Math.min(MOST, Math.max(FEWEST, Math.round((count * FRAMES) / Math.max(1, frames))));
 }
 
+/** What was written and bound to all statements since a checkpoint; reset here. */
+export interface Written {
+  written: number;
+  units: number;
+}
+
+export interface CheckpointsOptions {
+  readonly database: DatabaseSync;
+  readonly file: string;
+  /** The settings of a connection, for that of the thread. */
+  readonly settings: string;
+  /** So many frames were in the WAL when it was copied back. */
+  readonly copied: (frames: number) => void;
+  /** The driver's error; frames that were not copied stay in the WAL. */
+  readonly failed: (error: unknown) => void;
+  /** The thread's connection came or went. */
+  readonly threadOpened: () => void;
+  readonly threadClosed: () => void;
+}
+
 /**
- * Decides when the WAL is copied back into the database, and does it. SQLite would do it inside a commit and would hide
- * an error of its sync. How many frames the WAL has is not told between checkpoints, so each one measures how many
+ * Decides when the WAL is copied back into the database, and has it done. SQLite would do it inside a commit and would
+ * hide an error of its sync. How many frames the WAL has is not told between checkpoints, so each one measures how many
  * groups and statements made how many frames, and the next comes after as many as should make FRAMES.
+ *
+ * The first is made between two groups. A process that comes to a second one writes a lot: from then on a thread copies
+ * while the writer goes on, and what was written meanwhile, which is little, is copied between two groups; only then is
+ * all of the WAL copied, and the next commit begins it anew.
  */
 export class Checkpoints {
+  readonly #options: CheckpointsOptions;
   readonly #statement: StatementSync;
+  #thread: CheckpointThread | 'none_yet' | 'never' = 'none_yet';
+  #state: 'idle' | 'copying' | 'rest_is_due' = 'idle';
+  #first = true;
   /** Groups since the last checkpoint. */
   #groups = 0;
   #dueGroups = FRAMES / 8;
   #dueStatements = FRAMES / 4;
 
-  constructor(database: DatabaseSync) {
-    this.#statement = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+  constructor(options: CheckpointsOptions) {
+    this.#options = options;
+    this.#statement = options.database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   }
 
-  /** Called after each group, with what was written and bound since the last checkpoint. */
-  isDue(statements: number, units: number): boolean {
+  /** Called after each group, when everybody is told. */
+  afterGroup(since: Written): void {
     this.#groups += 1;
-    return this.#groups >= this.#dueGroups || statements >= this.#dueStatements || units >= BOUND_UNITS;
+    if (this.#state === 'copying') return;
+    if (this.#state === 'rest_is_due') return this.#copyHere(since, false);
+    if (!this.#isDue(since)) return;
+    const thread = this.#first ? undefined : this.#startedThread();
+    this.#first = false;
+    if (thread === undefined) this.#copyHere(since, true);
+    else this.#copyThere(thread, since);
   }
 
-  /** Copies what no reader needs any more. The frames that the WAL had, or undefined where another process is at it. */
-  run(statements: number): number | undefined {
-    const groups = this.#groups;
-    this.#groups = 0;
-    const frames = this.#copy();
-    if (frames === undefined || frames <= 0) return undefined;
-    this.#dueGroups = scaled(groups, frames);
-    this.#dueStatements = scaled(statements, frames);
-    return frames;
+  /** Ends the thread, after the copy that is under way. */
+  async close(): Promise<void> {
+    const thread = this.#thread;
+    this.#thread = 'never';
+    if (typeof thread === 'string') return;
+    await thread.close();
+    this.#options.threadClosed();
   }
 
-  #copy(): number | undefined {
+  #isDue({ written, units }: Written): boolean {
+    return this.#groups >= this.#dueGroups || written >= this.#dueStatements || units >= BOUND_UNITS;
+  }
+
+  #startedThread(): CheckpointThread | undefined {
+    if (this.#thread === 'never') return undefined;
+    if (this.#thread !== 'none_yet') return this.#thread;
     try {
-      const row = this.#statement.get();
-      return row?.['busy'] === 0 ? Number(row['log']) : undefined;
-    } catch (error) {
-      if (isBusy(error)) return undefined;
-      throw error;
+      this.#thread = new CheckpointThread(this.#options.file, this.#options.settings);
+      this.#options.threadOpened();
+      return this.#thread;
+    } catch {
+      this.#thread = 'never';
+      return undefined;
     }
   }
+
+  #copyThere(thread: CheckpointThread, since: Written): void {
+    const made = this.#begin(since);
+    this.#state = 'copying';
+    thread.copy((copied) => this.#copiedThere(copied, made));
+  }
+
+  #copiedThere(copied: Copied, made: Made): void {
+    this.#state = copied.kind === 'busy' ? 'idle' : 'rest_is_due';
+    if (copied.kind === 'no_thread') this.#thread = 'never';
+    if (copied.kind === 'failed') this.#options.failed(copied.error);
+    if (copied.kind === 'copied') this.#measured(copied.frames, made);
+  }
+
+  #copyHere(since: Written, whole: boolean): void {
+    const made = this.#begin(since);
+    this.#state = 'idle';
+    try {
+      const row = this.#statement.get();
+      if (whole && row?.['busy'] === 0) this.#measured(Number(row['log']), made);
+    } catch (error) {
+      if (!isBusy(error)) this.#options.failed(error);
+    }
+  }
+
+  #measured(frames: number, made: Made): void {
+    if (frames <= 0) return;
+    this.#dueGroups = scaled(made.groups, frames);
+    this.#dueStatements = scaled(made.statements, frames);
+    this.#options.copied(frames);
+  }
+
+  #begin(since: Written): Made {
+    const made = { groups: this.#groups, statements: since.written };
+    this.#groups = 0;
+    since.written = 0;
+    since.units = 0;
+    return made;
+  }
+}
+
+/** What made the frames that are copied. */
+interface Made {
+  readonly groups: number;
+  readonly statements: number;
 }

@@ -21,7 +21,7 @@ export interface ConnectionSettings {
  * `recursive_triggers` lets the triggers that protect rows see what INSERT OR REPLACE deletes. The store makes its own
  * checkpoints, since SQLite's automatic ones hide a failed sync.
  */
-const SETTINGS = [
+export const CONNECTION_SETTINGS = [
   'PRAGMA synchronous = FULL',
   'PRAGMA fullfsync = ON',
   'PRAGMA checkpoint_fullfsync = ON',
@@ -68,7 +68,7 @@ function asNumbers(version: string): number {
  * until the first use of a WAL database and less after it. @throws STORE_NOT_DURABLE
  */
 export function makeDurable(database: DatabaseSync): ConnectionSettings {
-  database.exec(SETTINGS);
+  database.exec(CONNECTION_SETTINGS);
   database.exec('PRAGMA journal_mode = WAL');
   readValue(database, 'SELECT count(*) FROM sqlite_schema');
   const settings = readSettings(database);

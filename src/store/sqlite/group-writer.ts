@@ -3,6 +3,7 @@ import { type FaultPoints, fail, type HoldfastError, LIMITS } from '../../core/i
 import type { StoreObserver } from '../observer.ts';
 import type { Tx } from '../port.ts';
 import { Checkpoints } from './checkpoints.ts';
+import { announce, CONNECTION_SETTINGS } from './connection.ts';
 import { isBusy, isDiskFailure, isSyncFailure, storeError } from './driver-errors.ts';
 import { type GroupEnd, GroupRun, type Job } from './group-run.ts';
 import { withPatience } from './patience.ts';
@@ -13,6 +14,8 @@ const CAUTIOUS_GROUPS = 16;
 
 export interface WriterOptions {
   readonly database: DatabaseSync;
+  /** The database's file, for the thread that copies the WAL back. */
+  readonly file: string;
   readonly busyTimeoutMs: number;
   readonly observer: StoreObserver | undefined;
   readonly faults: FaultPoints;
@@ -40,7 +43,15 @@ export class GroupWriter {
     this.#options = options;
     this.#database = options.database;
     this.#statements = new Statements(options.database);
-    this.#checkpoints = new Checkpoints(options.database);
+    this.#checkpoints = new Checkpoints({
+      database: options.database,
+      file: options.file,
+      settings: CONNECTION_SETTINGS,
+      copied: (frames) => options.observer?.({ kind: 'checkpoint', frames }),
+      failed: (error) => this.#haltIf(isDiskFailure(error), error),
+      threadOpened: () => announce(options.observer, 'tool'),
+      threadClosed: () => options.observer?.({ kind: 'connection_closed', role: 'tool' }),
+    });
     this.#begin = options.database.prepare('BEGIN IMMEDIATE');
     this.#commit = options.database.prepare('COMMIT');
   }
@@ -59,6 +70,7 @@ export class GroupWriter {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#busy) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    await this.#checkpoints.close();
   }
 
   #refusal(): HoldfastError | undefined {
@@ -84,7 +96,8 @@ export class GroupWriter {
       this.#giveUp(jobs, error);
     }
     for (const job of jobs) tell(job);
-    this.#checkpoint();
+    // An error here takes nothing back, but a failed sync ends the writing.
+    if (this.halted === undefined) this.#checkpoints.afterGroup(this.#statements);
     if (this.#queue.length > 0) return this.#schedule();
     this.#busy = false;
     for (const resolve of this.#idle.splice(0)) resolve();
@@ -190,20 +203,6 @@ export class GroupWriter {
     if (job.state !== 'returned') return this.halted;
     const message = `The disk failed while ${job.name} was made durable; whether it is stored is not known.`;
     return fail('STORE_SYNC_FAILED', message, { cause: error });
-  }
-
-  /** After everybody is told: an error here takes nothing back, but a failed sync ends the writing. */
-  #checkpoint(): void {
-    const statements = this.#statements;
-    if (this.halted !== undefined || !this.#checkpoints.isDue(statements.written, statements.units)) return;
-    try {
-      const frames = this.#checkpoints.run(statements.written);
-      if (frames !== undefined) this.#options.observer?.({ kind: 'checkpoint', frames });
-    } catch (error) {
-      this.#haltIf(isDiskFailure(error), error);
-    }
-    statements.written = 0;
-    statements.units = 0;
   }
 
   #haltIf(condition: boolean, cause: unknown): void {

@@ -126,8 +126,8 @@ class OpenStore implements SqliteStore {
     const { observer, faults } = opening.options;
     this.#database = database;
     this.#opening = opening;
-    const { busyTimeoutMs } = opening;
-    this.#writer = new GroupWriter({ database, busyTimeoutMs, observer, faults: faults ?? noFaults });
+    const { busyTimeoutMs, path: file } = opening;
+    this.#writer = new GroupWriter({ database, file, busyTimeoutMs, observer, faults: faults ?? noFaults });
     this.#reader = new GroupReader({ observer, open: () => openReader(opening, 'reader') });
   }
 

@@ -39,6 +39,17 @@ for (const { point, at, acknowledges } of points)
     await assertSound(t, file, end.acknowledged);
   });
 
+// 8 MB bring a checkpoint on: about 100 groups of these. From the second on a thread copies meanwhile.
+for (const at of [202, 215, 320])
+  check(`SIGKILL while a thread copies the log back, arrival ${at}: nothing is lost`, async (t) => {
+    const file = await place(t);
+    const kill = { point: 'group-committed', at } as const;
+    const end = await startWriter(t, { file, prefix: 't', callers: 4, writes: MANY, size: 20_000, kill }).ended;
+    assert.deepEqual([end.signal, end.errors], ['SIGKILL', []]);
+    assert.ok(end.acknowledged.length >= 4 * (at - 1));
+    await assertSound(t, file, end.acknowledged);
+  });
+
 for (const at of [1, 2])
   check(`SIGKILL at migration step ${at}: the database is as new, and opens`, async (t) => {
     const file = await place(t);

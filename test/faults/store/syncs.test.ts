@@ -51,10 +51,22 @@ if (straceWorks()) {
 
   check('a sync that fails in a checkpoint ends the writing too, and takes nothing back', async (t) => {
     const file = join(await temporaryFolder(t), 'pairs.db');
-    const options = { file, prefix: 'c', callers: 2, writes: 6_000, goOn: true };
+    const options = { file, prefix: 'c', callers: 2, writes: 1_200, goOn: true };
     const under = underStrace('-P', file, ...failing('2+'));
     const end = await startWriter(t, options, { under }).ended;
     assert.ok(end.acknowledged.length >= 100, `${end.acknowledged.length} writes before the checkpoint`);
+    assert.deepEqual([...new Set(end.errors)], ['STORE_HALTED']);
+    assert.equal(end.acknowledgedAfterError, 0);
+    assert.deepEqual(lost(readLedger(file), end.acknowledged), []);
+  });
+  // Of the two threads the one that copies comes to its 4,000th page of the database first, in its second copy.
+  check('a page that cannot be written while a thread copies the log back ends the writing too', async (t) => {
+    const file = join(await temporaryFolder(t), 'pairs.db');
+    const options = { file, prefix: 'p', callers: 4, writes: 700, size: 20_000, goOn: true };
+    const under = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=pwrite64', '-P', file];
+    const end = await startWriter(t, options, { under: [...under, '-e', 'inject=pwrite64:error=EIO:when=4000+'] })
+      .ended;
+    assert.ok(end.acknowledged.length >= 900, `${end.acknowledged.length} writes before the third checkpoint`);
     assert.deepEqual([...new Set(end.errors)], ['STORE_HALTED']);
     assert.equal(end.acknowledgedAfterError, 0);
     assert.deepEqual(lost(readLedger(file), end.acknowledged), []);
