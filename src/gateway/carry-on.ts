@@ -26,6 +26,7 @@ const LEFT_TO_OTHERS: ReadonlySet<string> = new Set(['AGENT_UNKNOWN', 'RUN_BUSY'
 async function goOn(gateway: GatewayContext, principal: Principal, run: RunRef): Promise<boolean> {
   const { runtime, stopping, log } = gateway;
   if (stopping.aborted || (await runtime.approvals.isRunWaiting(principal, run))) return false;
+  if (await isTakenUp(gateway, principal, run.runId)) return true;
   const wasRunning = runtime.runs.running(run.runId) !== undefined;
   const { ended } = await runtime.runs.resume(principal, run.runId);
   // One that was already running may have come to its stand just before this decision: then it is looked at again.
@@ -35,6 +36,17 @@ async function goOn(gateway: GatewayContext, principal: Principal, run: RunRef):
   };
   again().catch((error: unknown) => tellFailure(log, run.runId, error));
   return true;
+}
+
+/**
+ * Whether this process takes the run up by itself: where it carries on what is decided, the run has its turn among the
+ * others, so that many decisions at once begin no more model turns than `runsCarriedOnAtOnce`.
+ */
+async function isTakenUp({ runtime: { runs } }: GatewayContext, principal: Principal, runId: string): Promise<boolean> {
+  if (!runs.isFollowing) return false;
+  const { agent, parent, state } = await runs.get(principal, runId);
+  // A run below another is followed only while that one waits; it is taken up here whatever became of it.
+  return parent === null && state.status === 'waiting_confirmation' && runs.agents().includes(agent);
 }
 
 /** A run that could not be carried out stands as it was stored; the log says why. */

@@ -137,6 +137,11 @@ export class Runs {
     return this.#waiting.follow(options);
   }
 
+  /** Whether this process carries decided runs on by itself: somebody called `carryOnDecided`. */
+  get isFollowing(): boolean {
+    return this.#waiting.isFollowing;
+  }
+
   /**
    * Writes down a side branch of a run that nobody carries out; whoever resumes the run gives it its turns before the
    * main line's next. Answers its id. Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, RUN_BRANCH_UNKNOWN, INVALID_VALUE.

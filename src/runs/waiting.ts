@@ -80,6 +80,10 @@ export class WaitingRuns {
     await this.#following.takeUpDecided();
   }
 
+  get isFollowing(): boolean {
+    return this.#following !== undefined && !this.#closed;
+  }
+
   /** Looks no more; what waits here waits in the store. */
   close(): void {
     this.#closed = true;
