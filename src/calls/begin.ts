@@ -12,7 +12,7 @@ import {
   Principal,
   ToolCall,
 } from '../operations/index.ts';
-import { appendEvent } from '../sessions/index.ts';
+import { appendEvent, type LedgerPlace } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { argumentsOf } from './arguments-of.ts';
 import type { ExactScope } from './call-scope.ts';
@@ -78,10 +78,10 @@ export function requestOfCall(of: Pick<Beginning, 'place' | 'groupId' | 'call' |
 
 /**
  * The first transaction of a writing call, in the caller's transaction: permission used, operation reserved with its
- * outbox row leased, effect claimed, `started` on the action ledger. Throws `Refused`, or an error of the contexts it
+ * outbox row leased, effect claimed, `started` on the action ledger, `at` where its place is known. Throws `Refused`, or an error of the contexts it
  * puts together; either undoes all of it.
  */
-export async function begin(tx: Tx, context: CallsContext, of: Beginning): Promise<Begun> {
+export async function begin(tx: Tx, context: CallsContext, of: Beginning, at?: LedgerPlace): Promise<Begun> {
   const now = unixSeconds(context.clock);
   await refuseWhilePaused(tx, context);
   const twin = await context.operations.findUnresolvedTwin(tx, of.request);
@@ -96,7 +96,10 @@ export async function begin(tx: Tx, context: CallsContext, of: Beginning): Promi
   if (reservation.kind === 'refused')
     throw new Refused(notStarted(reservation.code, REFUSED_RESERVATION[reservation.code]));
   await claimEffect(tx, of, reservation.operation.statusRef);
-  await appendEvent(tx, context.sessions, of.place.principal, startedEvent(of, reservation.operation.statusRef));
+  // An approval that is used may be told on the ledger before.
+  const place = of.authority.by === 'policy' ? at : undefined;
+  const line = { ...startedEvent(of, reservation.operation.statusRef), at: place };
+  await appendEvent(tx, context.sessions, of.place.principal, line);
   return {
     kind: 'begun',
     operation: reservation.operation,

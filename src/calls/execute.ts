@@ -1,6 +1,7 @@
 import { unixSeconds } from '../core/index.ts';
 import type { Filesystem } from '../effects/index.ts';
 import type { ReservedOperation } from '../operations/index.ts';
+import type { LedgerPlace } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { longestCallMs } from '../tools/index.ts';
 import type { Invocation } from './attempt.ts';
@@ -36,9 +37,10 @@ export interface ReadyCall {
   readonly listener?: CallListener;
   /**
    * Written first in the transaction that begins a writing call, such as its proposal; undone with it when the call is
-   * refused. What it throws that is no error of ours is thrown on.
+   * refused. Answers the `next` of the last line that it wrote in the call's group, where it knows that. What it throws
+   * that is no error of ours is thrown on.
    */
-  readonly opening?: (tx: Tx) => Promise<void>;
+  readonly opening?: (tx: Tx) => Promise<LedgerPlace | undefined>;
   /** Asked before each repetition of a writing call; false, or a throw: it is sent no more. */
   readonly mayRepeat?: () => Promise<boolean>;
 }
@@ -153,8 +155,8 @@ async function commitBeginning(
 ): Promise<Begun> {
   try {
     return await context.store.write('calls.begin', async (tx) => {
-      await opening?.(tx);
-      return begin(tx, context, beginning);
+      const at = await opening?.(tx);
+      return begin(tx, context, beginning, at);
     });
   } catch (error) {
     if (error instanceof KnownOperation) return { kind: 'known', operation: error.operation };

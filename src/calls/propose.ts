@@ -1,6 +1,6 @@
 import { requestPermission, rulesFor, type PermissionRule, type PolicyVerdict } from '../approvals/index.ts';
 import { type JsonValue, LIMITS } from '../core/index.ts';
-import { appendEvent, openGroup } from '../sessions/index.ts';
+import { appendEvent, type LedgerPlace, openGroup } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { readArguments } from '../tools/index.ts';
 import { argumentsOf } from './arguments-of.ts';
@@ -30,6 +30,8 @@ export interface Proposed {
   readonly groupId: string;
   /** In the order of the reply. */
   readonly standings: readonly CallStanding[];
+  /** Where an event stands that this transaction adds next to the group; undefined where it has to be looked for. */
+  readonly next: LedgerPlace | undefined;
 }
 
 /**
@@ -44,7 +46,7 @@ export async function propose(
   terms: Pick<ProposalTerms, 'askForEach'>,
 ): Promise<Proposed> {
   const { kind, text, provider, model, usage, costUsd, ticketId, calls } = reply;
-  const { id: groupId } = await openGroup(tx, context.sessions, place.principal, {
+  const { id: groupId, next: first } = await openGroup(tx, context.sessions, place.principal, {
     rootFrameId: place.rootFrameId,
     branchId: place.branchId,
     turnId: place.turnId,
@@ -60,11 +62,15 @@ export async function propose(
   await reply.opened?.(tx, groupId);
   const rules = calls.length === 0 ? [] : await rulesFor(tx, place.principal, place);
   const standings: CallStanding[] = [];
+  let at: LedgerPlace | undefined = reply.opened ? undefined : first;
   for (const { proposal, checked } of calls) {
-    await appendEvent(tx, context.sessions, place.principal, proposedEvent(groupId, proposal, checked));
-    standings.push(await stand(tx, context, { place, groupId, rules, terms }, checked));
+    const line = { ...proposedEvent(groupId, proposal, checked), at };
+    const { next } = await appendEvent(tx, context.sessions, place.principal, line);
+    const stood = await stand(tx, context, { place, groupId, rules, terms }, checked);
+    standings.push(stood.standing);
+    at = stood.wrote ? undefined : next;
   }
-  return { groupId, standings };
+  return { groupId, standings, next: at };
 }
 
 interface Judging {
@@ -74,14 +80,21 @@ interface Judging {
   readonly terms: Pick<ProposalTerms, 'askForEach'>;
 }
 
-async function stand(tx: Tx, context: CallsContext, at: Judging, checked: Checked): Promise<CallStanding> {
+/** How a call stands, and whether more than its proposal was written for that. */
+async function stand(
+  tx: Tx,
+  context: CallsContext,
+  at: Judging,
+  checked: Checked,
+): Promise<{ readonly standing: CallStanding; readonly wrote: boolean }> {
   if (checked.kind === 'refused') {
     const { callId, toolName, outcome } = checked;
     await writeRefusal(tx, context, at, callId, 'none', outcome);
-    return { state: 'ended', callId, toolName, outcome };
+    return { standing: { state: 'ended', callId, toolName, outcome }, wrote: true };
   }
   const verdict = judge(context, at.place, checked.call, at.rules, at.terms);
-  return carryOut(tx, context, at, checked.call, verdict);
+  const standing = await carryOut(tx, context, at, checked.call, verdict);
+  return { standing, wrote: verdict.decision !== 'allow' || verdict.shadow !== undefined };
 }
 
 /** Writes down what a verdict comes to for one call that has neither run nor been refused. */

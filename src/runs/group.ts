@@ -91,7 +91,9 @@ async function carryOutCall(
   const child = driving.agent.children.get(call.tool.name);
   if (child !== undefined) return carryOutChildCall(context, driving, groupId, call, child);
   const { filesystem } = context;
-  const opening = (tx: Tx) => refuseUnlessCarried(tx, context, driving);
+  const opening = async (tx: Tx): Promise<undefined> => {
+    await refuseUnlessCarried(tx, context, driving);
+  };
   const isStopped = () =>
     context.calls.store.read('runs.stop-asked', (tx) => isStopAsked(tx, driving.run.runId, context.instanceId));
   const mayRepeat = async (): Promise<boolean> => !(await isStopped());

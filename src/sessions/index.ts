@@ -51,6 +51,7 @@ export {
   type WrittenEvent,
   type WrittenGroup,
 } from './ledger.ts';
+export type { LedgerPlace } from './ledger-place.ts';
 export type {
   ActionEvent,
   ActionEventType,

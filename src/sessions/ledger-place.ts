@@ -12,6 +12,23 @@ export interface LedgerPlace {
   readonly position: number;
 }
 
+/** Of each place that was handed out: the transaction in which it is good, and the group. */
+const handedOut = new WeakMap<LedgerPlace, { readonly tx: Tx; readonly groupId: string }>();
+
+/** The place of the event that follows the line at `before` in a group, good in this transaction alone. */
+export function placeAfter(tx: Tx, groupId: string, before: LedgerPlace, sequence: number): LedgerPlace {
+  const { rootFrameId, branchId, position } = before;
+  const place = { rootFrameId, branchId, number: sequence, position: position + 1 };
+  handedOut.set(place, { tx, groupId });
+  return place;
+}
+
+/** Whether a place was handed out in this transaction for this group. */
+export function isGoodIn(tx: Tx, groupId: string, place: LedgerPlace): boolean {
+  const of = handedOut.get(place);
+  return of !== undefined && of.tx === tx && of.groupId === groupId;
+}
+
 /** What decides whether a line may be written. */
 interface Entering {
   /** Refuse unless this ticket is held and its lease has not ended. */

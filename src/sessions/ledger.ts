@@ -11,7 +11,7 @@ import { appendFeed, type SqlValue, type Tx } from '../store/index.ts';
 import { checkId, checkJsonText, checkLongText, checkWord } from './bounds.ts';
 import { admitAll, type SessionHooks } from './hooks.ts';
 import type { ActionEventType, ActionGroupKind, Principal } from './model.ts';
-import { eventPlace, groupPlace, type LedgerPlace } from './ledger-place.ts';
+import { eventPlace, groupPlace, isGoodIn, type LedgerPlace, placeAfter } from './ledger-place.ts';
 import { INSERT_EVENT, INSERT_GROUP, INSERT_MESSAGE, NEXT_MESSAGE, SEAL_GROUP } from './queries.ts';
 import { type Rendering, renderEvent, renderGroup } from './rendering.ts';
 import { jsonOrNull } from './rows.ts';
@@ -58,6 +58,12 @@ export interface NewEvent extends LedgerEntry {
   readonly result?: JsonValue;
   readonly sideEffectClass?: string;
   readonly resourceKeys?: readonly string[];
+  /**
+   * The `next` of the line that this same transaction wrote last in this session: whether the session may be written to
+   * was asked there, and is not asked again. Looked for all the same where it is not of this transaction and group, or
+   * where a ticket is asked for; a place that is taken is refused by the table.
+   */
+  readonly at?: LedgerPlace | undefined;
   /** What the feed says of it; null where the caller writes one entry for the whole transaction itself. */
   readonly feed?: { readonly kind: string; readonly reference: string } | null;
 }
@@ -67,6 +73,8 @@ export interface Written {
   readonly id: string;
   readonly position: number;
   readonly messageSeq: number | null;
+  /** Where the group's next event stands, for an event that this transaction writes before anything else: see `NewEvent`. */
+  readonly next: LedgerPlace;
 }
 
 export interface WrittenGroup extends Written {
@@ -123,13 +131,14 @@ export async function openGroup(
       });
   const messageSeq = await show(tx, context, shown, { rootFrameId, branchId, groupId: id, eventId: null, now });
   await appendFeed(tx, { tenantId: principal.tenant, kind: 'action_group.opened', reference: id });
-  return { id, ordinal: place.number, position: place.position, messageSeq };
+  return { id, ordinal: place.number, position: place.position, messageSeq, next: placeAfter(tx, id, place, 0) };
 }
 
 /**
  * Appends one event to a group, and the message it shows, in the caller's transaction.
  * Refuses with ACTION_GROUP_NOT_FOUND, SESSION_QUARANTINED, SESSION_REVERTING, TICKET_LOST, INVALID_VALUE,
- * LIMIT_REACHED, or what a hook throws. Two statements; a result of a call that shows costs two more, and a feed entry.
+ * LIMIT_REACHED, or what a hook throws. Two statements, one where its place is given; a result of a call that shows costs
+ * two more, and a feed entry.
  */
 export async function appendEvent(
   tx: Tx,
@@ -145,7 +154,7 @@ export async function appendEvent(
   await admitAll(tx, context.hooks, { what: 'event', groupId, type, actionId, toolCallId, observes: late });
   const now = event.imported?.createdAt ?? context.clock.nowMs();
   const id = event.imported?.id ?? context.ids.next();
-  const place = await eventPlace(tx, principal, { ...event, observes: late }, context.clock.nowMs());
+  const place = await placeOfEvent(tx, context, principal, event, late);
   await tx.run(INSERT_EVENT, eventParams(event, id, now, place));
   const shown = event.imported ? undefined : renderEvent({ type, toolCallId, result: event.result ?? null });
   const messageSeq = await show(tx, context, shown, { ...place, groupId, eventId: id, now });
@@ -153,7 +162,26 @@ export async function appendEvent(
     const entry = event.feed ?? { kind: `action_event.${type}`, reference: id };
     await appendFeed(tx, { tenantId: principal.tenant, ...entry });
   }
-  return { id, sequence: place.number, position: place.position, messageSeq };
+  return {
+    id,
+    sequence: place.number,
+    position: place.position,
+    messageSeq,
+    next: placeAfter(tx, groupId, place, place.number + 1),
+  };
+}
+
+/** Where an event stands: where its caller knows it from this transaction, else where it is found. */
+async function placeOfEvent(
+  tx: Tx,
+  context: SessionContext,
+  principal: Principal,
+  event: NewEvent,
+  late: boolean,
+): Promise<LedgerPlace> {
+  const { at, groupId, ticketId } = event;
+  if (at !== undefined && ticketId === undefined && isGoodIn(tx, groupId, at)) return at;
+  return eventPlace(tx, principal, { ...event, observes: late }, context.clock.nowMs());
 }
 
 function groupParams(group: NewGroup, id: string, now: number, place: LedgerPlace): SqlValue[] {

@@ -31,7 +31,7 @@ import {
 } from '../../core/index.ts';
 import type { Filesystem } from '../../effects/index.ts';
 import { Principal as OperationPrincipal } from '../../operations/index.ts';
-import { appendEvent } from '../../sessions/index.ts';
+import { appendEvent, type LedgerPlace } from '../../sessions/index.ts';
 import type { Tx } from '../../store/index.ts';
 import type { ToolCallContext } from '../../tools/index.ts';
 import { editedLine } from '../wire/write-line.ts';
@@ -70,6 +70,8 @@ class HeldAfterAll extends Error {}
 interface Standing {
   readonly groupId: string;
   readonly standing: CallStanding;
+  /** Where its next event stands, in the transaction that wrote it. */
+  readonly next: LedgerPlace | undefined;
 }
 
 /** Where a call stands on the ledger. */
@@ -252,9 +254,10 @@ export class CallsOfGuard {
     const authority: CallAuthority = { by: 'policy', approver: verdict.approver };
     const groupId = this.#calls.sessions.ids.next();
     const checked: Checked = { kind: 'prepared', call: prepared };
-    const opening = async (tx: Tx): Promise<void> => {
-      const { standing } = await this.#write(tx, call, { place, proposal, checked, groupId });
+    const opening = async (tx: Tx): Promise<LedgerPlace | undefined> => {
+      const { standing, next } = await this.#write(tx, call, { place, proposal, checked, groupId });
       if (standing.state !== 'ready') throw new HeldAfterAll();
+      return next;
     };
     try {
       const { outcome, recorded } = await this.#execute(call, { place, groupId, prepared, authority, opening });
@@ -295,7 +298,7 @@ export class CallsOfGuard {
     const proposed = await propose(tx, context, place, reply, {});
     const standing = proposed.standings[0];
     if (!standing) throw new Error('one call has one standing');
-    return { groupId: proposed.groupId, standing };
+    return { groupId: proposed.groupId, standing, next: proposed.next };
   }
 
   /** Who may decide about a call that waits. */
@@ -358,7 +361,7 @@ export class CallsOfGuard {
     of: StandingAt & {
       readonly prepared: PreparedCall;
       readonly authority: CallAuthority;
-      readonly opening?: (tx: Tx) => Promise<void>;
+      readonly opening?: (tx: Tx) => Promise<LedgerPlace | undefined>;
     },
   ): Promise<Executed> {
     const { filesystem } = this.#options;

@@ -119,7 +119,9 @@ export class Checkpoints {
     this.#state = 'idle';
     try {
       const row = this.#statement.get();
-      if (whole && row?.['busy'] === 0) this.#measured(Number(row['log']), made);
+      if (row?.['busy'] !== 0) return;
+      if (whole) this.#measured(Number(row['log']), made);
+      else this.#options.copied(Number(row['log']));
     } catch (error) {
       if (!isBusy(error)) this.#options.failed(error);
     }

@@ -163,6 +163,32 @@ check('a body that fails leaves neither line nor message nor feed entry', async 
   assert.deepEqual(await world.store.read('t', (tx) => readFeed(tx, { tenantId: 'local', after: 0 })), before);
 });
 
+check('an event that follows in the transaction that wrote the line before it is placed without a look', async () => {
+  await using world = await openSessionWorld();
+  const { store, context, root, counts } = world;
+  const { turnId } = await openCalls(world);
+  const group = { rootFrameId: root, branchId: root, turnId, kind: 'native_tools' } as const;
+  const proposed = { type: 'proposed', actionId: 'a' } as const;
+  const { groupId, at } = await store.write('together', async (tx) => {
+    const opened = await openGroup(tx, context, AGENT, group);
+    const first = await appendEvent(tx, context, AGENT, { ...proposed, groupId: opened.id, at: opened.next });
+    const second = await appendEvent(tx, context, AGENT, { ...proposed, groupId: opened.id, at: first.next });
+    assert.deepEqual([first.sequence, second.sequence], [0, 1]);
+    assert.deepEqual([first.position, second.position], [opened.position + 1, opened.position + 2]);
+    const taken = appendEvent(tx, context, AGENT, { ...proposed, groupId: opened.id, at: opened.next });
+    await assert.rejects(taken, { code: 'STORE_CONSTRAINT' });
+    return { groupId: opened.id, at: second.next };
+  });
+  const looks = (name: string) => counts.statementsOf(name).filter((text) => text.includes('AS has_pen')).length;
+  assert.equal(looks('together'), 1, "the group's");
+  const later = await store.write('later', (tx) => appendEvent(tx, context, AGENT, { ...proposed, groupId, at }));
+  assert.deepEqual([later.sequence, looks('later')], [2, 1], 'a place of another transaction is not taken for good');
+  const theirs = store.write('theirs', (tx) =>
+    appendEvent(tx, context, STRANGER, { ...proposed, groupId, at: later.next }),
+  );
+  await assert.rejects(theirs, { code: 'ACTION_GROUP_NOT_FOUND' });
+});
+
 check("another tenant's session, group and branch are not found, for reading and for writing", async () => {
   await using world = await openSessionWorld();
   const { store, context, root } = world;
