@@ -28,6 +28,8 @@ export class Following {
   readonly #queue = new Map<string, RunNewsItem>();
   /** How many are being looked at or carried on. */
   #going = 0;
+  /** The runs that are carried on here, and whether one was heard of again meanwhile: each has one place. */
+  readonly #carried = new Map<string, { again: boolean }>();
   #closed = false;
 
   constructor(host: WaitingHost, options: CarryOnOptions) {
@@ -88,13 +90,25 @@ export class Following {
       const top = await this.#topOf(news);
       if (top === null || this.#closed) return;
       runId = top.runId;
-      const wasCarried = this.#host.isCarried(runId);
-      const { ended } = await this.#host.resume(top.principal, runId, this.#options.listener ?? {});
-      const { state } = await ended;
-      // One that was on its way to its stand when it was decided has not seen the decision.
-      if (wasCarried && state.status === 'waiting_confirmation') this.hear(news);
+      // Each run below it that was decided tells of the same one.
+      const other = this.#carried.get(runId);
+      if (other) other.again = true;
+      else await this.#carryOnTop(top, news);
     } catch (error) {
       this.#tell(runId, error);
+    }
+  }
+
+  async #carryOnTop({ principal, runId }: RunRecord, news: RunNewsItem): Promise<void> {
+    const carried = { again: this.#host.isCarried(runId) };
+    this.#carried.set(runId, carried);
+    try {
+      const { ended } = await this.#host.resume(principal, runId, this.#options.listener ?? {});
+      const { state } = await ended;
+      // One that was on its way to its stand when it was decided has not seen the decision.
+      if (carried.again && state.status === 'waiting_confirmation') this.hear(news);
+    } finally {
+      this.#carried.delete(runId);
     }
   }
 

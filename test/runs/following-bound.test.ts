@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, LIMITS } from '../../src/core/index.ts';
-import type { Holdfast, Run } from '../../src/index.ts';
+import type { Holdfast, ModelFunction, Run } from '../../src/index.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
-import { noteTool, openDesk } from '../calls/desk.ts';
+import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
 import { SlowModel } from './slow-model.ts';
 
 const BOUND = LIMITS.runsCarriedOnAtOnce;
@@ -146,4 +146,35 @@ check('a run that is decided while it is still on its way to its stand goes on a
   }
   await started;
   assert.deepEqual(await until(holdfast, 'completed', 1), ['go']);
+});
+
+check('a run has one place, however many runs below it are decided at once', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const { approvals, principal } = holdfast.runtime;
+  const shared = noteTool({ needsApproval: true });
+  const below = holdfast.agent({ name: 'helper', model: callsThenDone([{}]), tools: [shared] });
+  const model = new SlowModel();
+  const count = LIMITS.runParallelCalls;
+  const asks = Array.from({ length: count }, (_, i) => ({
+    callId: `c${i}`,
+    toolName: 'ask_helper',
+    arguments: { task: `part ${i}` },
+  }));
+  const turn: ModelFunction = (request) => (request.messages.length === 1 ? { calls: asks } : model.turn(request));
+  const many = { childMode: 'parallel', maxParallelChildren: count } as const;
+  const lead = await holdfast.agent({ name: 'lead', model: turn, children: [below], ...many }).run('lead');
+  assert.equal(lead.pending.length, count);
+  const agent = holdfast.agent({ name: 'alone', model: model.turn, tools: [shared] });
+  const runs: Run[] = [];
+  for (const task of tasks(BOUND - 1)) runs.push(await agent.run(task));
+  await holdfast.carryOnDecided();
+  await approvals.decide(
+    principal,
+    lead.pending.map(({ requestId, digest }) => ({ requestId, digest, decision: 'approve' })),
+  );
+  for (const run of runs) await approve(holdfast, run);
+  await model.untilBegun(BOUND);
+  assert.deepEqual(model.begun.toSorted(), ['lead', ...tasks(BOUND - 1)].toSorted());
+  model.letGo();
+  assert.equal((await until(holdfast, 'completed', BOUND + count)).length, BOUND + count);
 });
