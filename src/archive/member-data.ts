@@ -1,6 +1,7 @@
 import { crc32, createInflateRaw, type InflateRaw, inflateRawSync } from 'node:zlib';
 import { fail, HoldfastError } from '../core/index.ts';
 import type { TimeBudget } from './budget.ts';
+import { asAlone, OWN_BYTES, ownMemory, releaseChunk } from './chunk-memory.ts';
 import { isEncrypted } from './directory.ts';
 import { CHUNK_BYTES, WHOLE_MEMBER_BYTES } from './limits.ts';
 import type { PlacedMember } from './local-headers.ts';
@@ -92,17 +93,21 @@ interface InflatedWhole {
 }
 
 async function* inflateWhole(source: ByteSource, member: PlacedMember): AsyncGenerator<Buffer> {
-  const input = await source.read(member.dataOffset, member.compressedSize);
-  const chunkSize = Math.max(64, member.size + 1);
+  const own = ownMemory(member.compressedSize);
+  const input = await source.read(member.dataOffset, member.compressedSize, own);
+  // Output that shares no memory with others can be given back at once.
+  const chunkSize = Math.max(OWN_BYTES, member.size + 1);
   let inflated: InflatedWhole;
   try {
     const options = { maxOutputLength: member.size + 1, chunkSize, info: true };
     inflated = inflateRawSync(input, options) as unknown as InflatedWhole;
   } catch (error) {
     throw translate(member, error);
+  } finally {
+    own.buffer.transfer(0);
   }
   checkInputUsed(member, inflated.engine);
-  if (inflated.buffer.length > 0) yield inflated.buffer;
+  if (inflated.buffer.length > 0) yield asAlone(inflated.buffer);
 }
 
 async function* inflateStream(source: ByteSource, member: PlacedMember): AsyncGenerator<Buffer> {
@@ -138,16 +143,3 @@ async function feed(source: ByteSource, member: PlacedMember, engine: InflateRaw
     engine.destroy(error instanceof Error ? error : new Error(String(error)));
   }
 }
-
-/**
- * Gives a chunk's memory back at once, where the chunk is all of it: reading a large package then leaves no garbage to
- * collect. Only for who owns the chunk and is done with it. Shared memory (a pool, a source's own bytes) is left alone.
- */
-function releaseChunk(chunk: Buffer): void {
-  const { buffer, byteOffset, byteLength } = chunk;
-  const alone = byteOffset === 0 && buffer.byteLength <= byteLength + 1 && buffer.byteLength > LARGEST_POOL;
-  if (alone && buffer instanceof ArrayBuffer) buffer.transfer(0);
-}
-
-/** Buffers up to half of Node's pool may share memory with others. */
-const LARGEST_POOL = Math.max(Buffer.poolSize, 64 * 1024);

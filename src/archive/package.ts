@@ -1,4 +1,5 @@
 import { fail } from '../core/index.ts';
+import { passing } from './chunk-memory.ts';
 import { refusal } from './finding.ts';
 import { type ManifestRow, readManifest } from './manifest.ts';
 import { sealedContent, verifyFiles } from './package-files.ts';
@@ -15,6 +16,8 @@ export interface SessionPackage {
   readonly files: ReadonlyMap<string, ManifestRow>;
   /** A file in chunks, compared with the manifest again as it is read: believe it when the generator has ended. */
   content(path: string): AsyncGenerator<Buffer>;
+  /** `content`, for who is done with a chunk when asking for the next: each is gone then, and leaves no garbage. */
+  passing(path: string): AsyncGenerator<Buffer>;
   /** A whole file, compared again. Refused with ARCHIVE_MEMBER_TOO_LARGE when it is larger than `max` bytes. */
   bytes(path: string, max: number): Promise<Buffer>;
 }
@@ -42,6 +45,7 @@ export async function openPackage(source: ByteSource, options: ArchiveOptions = 
     manifestSha256: manifest.digest ?? '',
     files: manifest.rows,
     content,
+    passing: (path) => passing(content(path)),
     async bytes(path, max) {
       if (row(path).size > max)
         throw fail('ARCHIVE_MEMBER_TOO_LARGE', `'${printable(path)}' is larger than ${max} bytes.`);

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { fail, type FileSystem } from '../core/index.ts';
 import { WorkAhead } from './ahead.ts';
+import { passingPieces } from './chunk-memory.ts';
 import { deflated } from './deflate.ts';
 import { ARCHIVE_LIMITS } from './limits.ts';
 import { NameSet, nameFault } from './member-names.ts';
@@ -177,10 +178,10 @@ class ArchiveFile {
   }
 
   /** `input` is what went into the deflated chunks, known when they have ended. */
-  async add(member: NewMember, input: Input, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  async add(member: NewMember, input: Input, chunks: AsyncIterable<Buffer>): Promise<void> {
     const header = this.#end;
     const data = header + encodeLocal(recordOf(member.name, NOTHING, header)).length;
-    let compressedSize = await this.#put(data, chunks);
+    let compressedSize = await this.#put(data, passingPieces(chunks));
     const stored = input.size > compressedSize * STORED_ABOVE_RATIO;
     if (stored) {
       const again = { crc32: 0, size: 0 };

@@ -105,5 +105,5 @@ async function readDocument(
 ): Promise<JsonObject | undefined> {
   const read = BULKY.get(name);
   if (!read) return parseDocument(await pkg.bytes(name, DOCUMENT_BYTES));
-  return (pkg.files.get(name)?.size ?? 0) > DOCUMENT_BYTES ? undefined : read(pkg.content(name), see);
+  return (pkg.files.get(name)?.size ?? 0) > DOCUMENT_BYTES ? undefined : read(pkg.passing(name), see);
 }

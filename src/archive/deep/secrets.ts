@@ -23,7 +23,7 @@ export interface SecretScan {
 export async function scanForSecrets(pkg: SessionPackage, { known, lookedAt }: SecretScan = {}): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [path, { sha256 }] of pkg.files)
-    if (path !== MANIFEST_NAME && !lookedAt?.has(sha256) && (await bytesHoldSecret(pkg.content(path), known)))
+    if (path !== MANIFEST_NAME && !lookedAt?.has(sha256) && (await bytesHoldSecret(pkg.passing(path), known)))
       findings.push(aboutFile('PACKAGE_SECRET', 'secret material in', path));
   return findings;
 }

@@ -69,6 +69,7 @@ function stagedPackage(staged: StagedFiles): SessionPackage {
     manifestSha256: '',
     files: rows,
     content,
+    passing: content,
     async bytes(path, max) {
       if ((rows.get(path)?.size ?? 0) > max)
         throw fail('ARCHIVE_MEMBER_TOO_LARGE', `A file of the package is larger than ${max} bytes.`);

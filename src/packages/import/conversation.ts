@@ -51,7 +51,7 @@ export class MessagePlan {
    * unless they stand in another order in their document. The same at every call.
    */
   async *messages(screen: InjectionScreen): AsyncGenerator<Message> {
-    const records = sessionMessages(this.#reader.pkg.content('session.json'));
+    const records = sessionMessages(this.#reader.pkg.passing('session.json'));
     let at = 0;
     const others: Message[] = [];
     for await (const record of records) {
@@ -150,7 +150,7 @@ export class LedgerPlan {
    * is never in memory whole, unless it stands in another order in its document. The same at every call.
    */
   async *groups(screen: InjectionScreen): AsyncGenerator<PlannedGroup> {
-    const records = ledgerGroups(this.#reader.pkg.content('ledger.json'));
+    const records = ledgerGroups(this.#reader.pkg.passing('ledger.json'));
     if (this.#isInOrder) for await (const record of records) yield this.#group(record, screen);
     else yield* await this.#sorted(records, screen);
   }

@@ -172,7 +172,7 @@ export class ImportStages {
   }
 
   async snapshot(sha256: string): Promise<void> {
-    const content = this.pkg.content(`artifact-data/${sha256}`);
+    const content = this.pkg.passing(`artifact-data/${sha256}`);
     const { created } = await this.context.workspaces.keepContent(content, sha256);
     if (created) this.added.contents.push(sha256);
   }
@@ -196,7 +196,7 @@ export class ImportStages {
     for (const { treeId, tree } of this.plan.trees) {
       if (await workspaces.hasTree(treeId)) continue;
       this.added.trees.push(treeId);
-      await workspaces.addTree(tree, (sha) => this.pkg.content(`workspace/blobs/${sha}`));
+      await workspaces.addTree(tree, (sha) => this.pkg.passing(`workspace/blobs/${sha}`));
     }
   }
 
@@ -239,7 +239,7 @@ export class ImportStages {
     if (empty.created) this.added.trees.push(empty.treeId);
     await workspaces.restore(this.plan.activeTreeId, directory, empty);
     for (const { name, sha256 } of this.plan.files)
-      await writeSnapshot(files, join(directory, name), sha256, this.pkg.content(`artifact-data/${sha256}`));
+      await writeSnapshot(files, join(directory, name), sha256, this.pkg.passing(`artifact-data/${sha256}`));
     await store.write('packages.workspace', (tx) =>
       bindWorkspace(tx, sessions, this.principal, this.plan.root, directory),
     );

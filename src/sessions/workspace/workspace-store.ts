@@ -47,7 +47,7 @@ export interface KeptContent {
   readonly created: boolean;
 }
 
-/** What is read back at a time. */
+/** What is read at a time of a content that is only passed on. */
 const PROOF_BYTES = 256 * 1024;
 
 /** A pack that a capture relied on was collected meanwhile: the capture is made once more. */
@@ -233,7 +233,7 @@ export class WorkspaceStore {
   async #prove(sha: string): Promise<TreeProblem['problem'] | null> {
     if (!(await this.#place(sha))) return 'missing';
     try {
-      for await (const _chunk of this.readBlob(sha)) continue;
+      for await (const _chunk of this.readBlob(sha, Buffer.allocUnsafe(PROOF_BYTES))) continue;
       return null;
     } catch {
       return 'damaged';
@@ -255,7 +255,9 @@ export class WorkspaceStore {
     const target = await this.readTree(treeId);
     const tools = { files: this.#files, ids: this.#options.ids, faults: this.#faults };
     try {
-      return await restoreWorkspace(tools, directory, current, target, (sha) => this.readBlob(sha));
+      // One content is written after the other.
+      const buffer = Buffer.allocUnsafe(PROOF_BYTES);
+      return await restoreWorkspace(tools, directory, current, target, (sha) => this.readBlob(sha, buffer));
     } catch (error) {
       throw wrapFileError(error, 'the workspace');
     }
