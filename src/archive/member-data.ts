@@ -127,7 +127,7 @@ async function* inflateStream(source: ByteSource, member: PlacedMember): AsyncGe
 /** Gives the engine its input through two buffers in turn: one is read while the other is inflated. */
 async function feed(source: ByteSource, member: PlacedMember, engine: InflateRaw): Promise<void> {
   const end = member.dataOffset + member.compressedSize;
-  const buffers = [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)] as const;
+  const buffers = [ownMemory(CHUNK_BYTES), ownMemory(CHUNK_BYTES)] as const;
   // An engine that fails never says that it took its input: its closing must end the waiting too.
   const closed = new Promise<void>((settle) => engine.once('close', () => settle()));
   let taken: Promise<void> = Promise.resolve();
@@ -138,7 +138,10 @@ async function feed(source: ByteSource, member: PlacedMember, engine: InflateRaw
       if (!engine.destroyed) taken = new Promise((settle) => engine.write(chunk, () => settle()));
     }
     await Promise.race([taken, closed]);
-    if (!engine.destroyed) engine.end();
+    if (engine.destroyed) return;
+    engine.end();
+    // The engine said of all its input that it took it: nobody reads from there any more.
+    for (const { buffer } of buffers) buffer.transfer(0);
   } catch (error) {
     engine.destroy(error instanceof Error ? error : new Error(String(error)));
   }

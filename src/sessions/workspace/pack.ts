@@ -13,7 +13,7 @@ const MAGIC = Buffer.from('HFPACK1\n');
 const ENTRY_BYTES = 32 + 6 + 6;
 /** Number of entries, place of the index, SHA-256 of the index, magic. */
 const FOOTER_BYTES = 6 + 6 + 32 + MAGIC.length;
-const BUFFER_BYTES = 4 * 1024 * 1024;
+const BUFFER_BYTES = 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 
 export const packName = (id: string): string => `${id}.pack`;
