@@ -1,4 +1,4 @@
-import { fail, isBlank, requireText, sha256Hex } from '../core/index.ts';
+import { copyInput, fail, isBlank, requireText, sha256Hex } from '../core/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import {
   type AcceptedArguments,
@@ -54,7 +54,7 @@ async function checkAll(
   const call = await withInput(tool, proposal.callId, read, pageUrl ?? null);
   const refusal = await currentRefusal(call, principal);
   if (refusal) throw fail(refusal.code, refusal.reason);
-  const toolAsks = tool.needsApproval === null ? null : await tool.needsApproval(call.input, principal);
+  const toolAsks = tool.needsApproval === null ? null : await tool.needsApproval(copyInput(call.input), principal);
   return withArguments({ ...call, toolAsks }, read.value);
 }
 
@@ -102,10 +102,10 @@ export async function currentRefusal(
   principal: ToolPrincipal,
 ): Promise<Refusal | null> {
   const { tool, input } = call;
-  if (tool.authorize && !(await answers(() => tool.authorize?.(input, principal))))
+  if (tool.authorize && !(await answers(() => tool.authorize?.(copyInput(input), principal))))
     return { code: 'CALL_NOT_AUTHORIZED', reason: `You may not call ${tool.name} on this.` };
   if (!tool.precondition) return null;
-  const reason = await ruleRefusal(tool, input, principal);
+  const reason = await ruleRefusal(tool, copyInput(input), principal);
   return reason === null ? null : { code: 'BUSINESS_RULE_VIOLATION', reason };
 }
 

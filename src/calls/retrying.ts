@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Ids, pauseBefore } from '../core/index.ts';
+import { copyInput, type Ids, pauseBefore } from '../core/index.ts';
 import type { Tool } from '../tools/index.ts';
 import { type Attempt, attemptExecute, type Invocation } from './attempt.ts';
 import type { Finding } from './classify.ts';
@@ -37,7 +37,8 @@ export async function attemptUntilAnswered(
   const { most = 0, pauseMs = 0 } = tool.retry ?? {};
   let mayHaveHappened = false;
   for (let retries = 0; ; retries += 1) {
-    const attempt = await attemptExecute(tool, input, of);
+    // What one invocation does to its input is not what the next is given.
+    const attempt = await attemptExecute(tool, most === 0 ? input : copyInput(input), of);
     const again = (attempt.ended === 'threw' || attempt.ended === 'timed_out') && retries < most && !of.signal.aborted;
     if (!again) return { attempt, retries, mayHaveHappened };
     const pause = pauseBefore(terms.ids, pauseMs, retries + 1);

@@ -1,6 +1,6 @@
 import { fail } from './errors.ts';
 import { badEncoding, badNumber, tooDeep, tooLarge, unsupported } from './json-errors.ts';
-import { JsonNumber, type JsonObject, type JsonValue } from './json-value.ts';
+import { copyJson, JsonNumber, type JsonObject, type JsonValue } from './json-value.ts';
 import { LIMITS } from './limits.ts';
 import { spellNumber } from './number-spelling.ts';
 import { type JsonProfile, readStrictJson } from './strict-json.ts';
@@ -27,6 +27,11 @@ export function sealJson<T extends JsonObject>(value: T, text: string = canonica
   freeze(value);
   texts.set(value, text);
   return value;
+}
+
+/** A value that stays as it is now, whoever holds the given one: a sealed value itself, of any other a copy. */
+export function keptJson(value: JsonValue): JsonValue {
+  return typeof value === 'object' && value !== null && texts.has(value) ? value : copyJson(value);
 }
 
 /** What `canonicalJson` has spelled holds nothing but lists, objects and kept numbers, in no circle. */

@@ -1,4 +1,11 @@
-export { canonicalJson, compareCodePoints, isCanonicalJson, readCanonicalJson, sealJson } from './canonical-json.ts';
+export {
+  canonicalJson,
+  compareCodePoints,
+  isCanonicalJson,
+  keptJson,
+  readCanonicalJson,
+  sealJson,
+} from './canonical-json.ts';
 export {
   type Clock,
   type ClockState,
@@ -50,7 +57,15 @@ export { createIds, type Ids, isId, systemIds } from './ids.ts';
 export { newSecret } from './secret.ts';
 export { asJsonValue } from './json-domain.ts';
 export { KernelLock, type KernelLockOptions } from './kernel-lock.ts';
-export { copyJson, isJsonObject, JsonNumber, type JsonObject, type JsonValue, plainJson } from './json-value.ts';
+export {
+  copyInput,
+  copyJson,
+  isJsonObject,
+  JsonNumber,
+  type JsonObject,
+  type JsonValue,
+  plainJson,
+} from './json-value.ts';
 export { LIMIT_TABLE, LIMITS, type LimitName, requireWithin } from './limits.ts';
 export { JSON_PROFILES, type JsonProfile, readStrictJson } from './strict-json.ts';
 export { RowChain } from './row-chain.ts';

@@ -59,6 +59,23 @@ export function copyJson(value: JsonValue): JsonValue {
   return copy;
 }
 
+/**
+ * A copy of what a schema made of JSON, for a user's code that may change what it is given: of objects and lists. What
+ * is neither, such as a date, is in the copy as it is.
+ */
+export function copyInput(input: unknown, copies = new Map<object, unknown>()): unknown {
+  if (typeof input !== 'object' || input === null) return input;
+  const known = copies.get(input);
+  if (known !== undefined) return known;
+  const prototype: unknown = Object.getPrototypeOf(input);
+  const isList = Array.isArray(input);
+  if (!isList && prototype !== Object.prototype && prototype !== null) return input;
+  const copy: object = isList ? [] : prototype === null ? (Object.create(null) as object) : {};
+  copies.set(input, copy);
+  for (const [key, value] of Object.entries(input)) setMember(copy, key, copyInput(value, copies));
+  return copy;
+}
+
 /** A copy for a user's code: kept numbers become JS numbers; a `bigint` stays one, so that no digit is lost. */
 export function plainJson(value: JsonValue): unknown {
   if (typeof value !== 'object' || value === null) return value;

@@ -6,6 +6,7 @@ import {
   JSON_PROFILES,
   type JsonProfile,
   type JsonValue,
+  keptJson,
   LIMITS,
   plainJson,
   readCanonicalJson,
@@ -73,7 +74,8 @@ function refused(problems: readonly string[]): RefusedOutput {
 function withinLimits(tool: Tool, returned: unknown): AcceptedOutput | RefusedOutput {
   const { maxBytes, maxDepth } = tool.outputLimits;
   try {
-    const value = asJsonValue(returned, OUTPUT_PROFILE);
+    // The tool may go on changing what it returned: what is judged, stored and told is one value.
+    const value = keptJson(asJsonValue(returned, OUTPUT_PROFILE));
     const shape = measureOutput(value, new Set(tool.secretFields), maxBytes);
     const problems = shape.secrets.map((name) => `the output has the secret field '${name.slice(0, 64)}'`);
     const text = shape.atLeastBytes > maxBytes ? null : canonicalJson(value);

@@ -2,10 +2,12 @@ import {
   asJsonValue,
   canonicalJson,
   compareCodePoints,
+  copyInput,
   copyJson,
   isCanonicalJson,
   isJsonObject,
   JSON_PROFILES,
+  keptJson,
   JsonNumber,
   type JsonValue,
   plainJson,
@@ -211,6 +213,35 @@ check('a sealed value keeps its text and cannot be changed anywhere; a copy of i
   itemsOf(copy).pop();
   assert.equal(canonicalJson(copy), '{"__proto__":[1.0],"a":1}');
   assert.equal(canonicalJson(sealed), text);
+});
+
+check('what is kept of a sealed value is itself, and of any other a copy', () => {
+  const open = { a: [1] };
+  const kept = keptJson(open);
+  open.a.push(2);
+  assert.equal(canonicalJson(kept), '{"a":[1]}');
+  const sealed = sealJson({ a: [1] });
+  assert.equal(keptJson(sealed), sealed);
+  assert.equal(keptJson(7), 7);
+});
+
+check('an input is copied with its circles and odd keys, and what is no object or list is as it was', () => {
+  const date = new Date(0);
+  const input: Record<string, unknown> = {
+    list: [1, { b: 2n }],
+    date,
+    none: Object.assign(Object.create(null), { c: 1 }),
+  };
+  Object.defineProperty(input, '__proto__', { value: [1], enumerable: true });
+  input['self'] = input;
+  const copy = copyInput(input) as typeof input;
+  assert.notEqual(copy, input);
+  assert.deepEqual(copy, input);
+  assert.equal(copy['self'], copy);
+  assert.equal(copy['date'], date);
+  assert.deepEqual(Object.getOwnPropertyDescriptor(copy, '__proto__')?.value, [1]);
+  (copy['list'] as unknown[]).pop();
+  assert.deepEqual(input['list'], [1, { b: 2n }]);
 });
 
 check('what is not JSON is refused before anything of it is sealed', () => {
