@@ -1,7 +1,7 @@
 import { Waves } from '../../src/mcp/guard/waves.ts';
 import { countingObserver } from '../../src/store/index.ts';
 import { assert, check } from '../support/index.ts';
-import { guardWorld, textOf } from './guard-world.ts';
+import { elsewhere, guardWorld, textOf } from './guard-world.ts';
 
 const SIXTEEN = Array.from({ length: 16 }, (_, i) => i + 1);
 
@@ -74,4 +74,38 @@ check('a call that hangs holds the others of its moment up for a millisecond, on
   const next = settledOf([b.leave(), hanging.leave()]);
   await microtasks();
   assert.equal(next.count, 2, 'nobody waits once it is over');
+});
+
+const turnsOfTheLoop = async (ms: number): Promise<void> => {
+  for (const end = Date.now() + ms; Date.now() < end; ) await new Promise(setImmediate);
+};
+
+check('a call that is cancelled while its answer waits for others is written down as it was answered', async (t) => {
+  const world = await guardWorld(t);
+  await world.call('write', { a: 0 }, 'first');
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const call = (id: number, name: string): string =>
+    JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: { id } } });
+  world.send(`${call(1, 'write')}\n${call(2, 'hangs')}\n`);
+  while (world.effects().length < 3) await turnsOfTheLoop(1);
+  await turnsOfTheLoop(200);
+  for (const requestId of [1, 2]) world.send({ method: 'notifications/cancelled', params: { requestId } });
+  await turnsOfTheLoop(50);
+  t.mock.timers.tick(1);
+  await turnsOfTheLoop(50);
+  t.mock.timers.reset();
+  await world.end();
+  await elsewhere(world.dataDir, async ({ runtime: { store } }) => {
+    const rows = await store.read('test.operations', (tx) =>
+      tx.all<{ tool: string; state: string }>('SELECT tool_name AS tool, state FROM operations ORDER BY operation_pk'),
+    );
+    assert.deepEqual(
+      rows.map(({ tool, state }) => [tool, state === 'succeeded']),
+      [
+        ['world__write', true],
+        ['world__write', true],
+        ['world__hangs', false],
+      ],
+    );
+  });
 });

@@ -59,6 +59,7 @@ export class CallDesk {
       sent: false,
       answerLine: null,
       said: null,
+      concluded: false,
       told: false,
       nextRound: null,
     };
@@ -73,7 +74,7 @@ export class CallDesk {
     const call = this.#inFlight.get(key);
     if (!call) return true;
     call.told = true;
-    call.cancel.abort();
+    giveUp(call);
     return call.sent;
   }
 
@@ -81,7 +82,7 @@ export class CallDesk {
   abandon(key: string, over: boolean): void {
     const call = this.#inFlight.get(key);
     // Between two rounds of one call its host has an answer, and is expected to come again.
-    if (call && !call.told && (over || !call.sent)) call.cancel.abort();
+    if (call && !call.told && (over || !call.sent)) giveUp(call);
   }
 
   /**
@@ -90,11 +91,11 @@ export class CallDesk {
    */
   async hostsEnded(): Promise<void> {
     for (const call of this.#inFlight.values()) if (!call.sent) call.cancel.abort();
-    const giveUp = setTimeout(() => {
-      for (const call of this.#inFlight.values()) call.cancel.abort();
+    const grace = setTimeout(() => {
+      for (const call of this.#inFlight.values()) giveUp(call);
     }, LIMITS.guardGraceMs);
     await this.settled();
-    clearTimeout(giveUp);
+    clearTimeout(grace);
   }
 
   /** Settles when every call is told and written down. */
@@ -152,6 +153,11 @@ export class CallDesk {
       );
     answer(call, outcome, this.#settles(call));
   }
+}
+
+/** Waits for a call no more. One that the server has answered is written down as it was answered. */
+function giveUp(call: GuardedCall): void {
+  if (!call.concluded) call.cancel.abort();
 }
 
 function refuse({ message, channel }: Round, text: string): void {

@@ -24,6 +24,8 @@ export interface GuardedCall {
   answerLine: Uint8Array | null;
   /** What the server said where it did not report success. */
   said: CallAnswer | null;
+  /** Whether the server's answer says what became of it, and only has to be written down. */
+  concluded: boolean;
   /** Whether the host has its answer already. */
   told: boolean;
   /** Brings the next round of a call that was answered `input_required`. */
@@ -83,7 +85,12 @@ export class Deliveries {
   /** The answer is judged while those of the other calls are still coming. */
   async #concludeTogether(call: GuardedCall, round: Answered, place: WavePlace | null): Promise<JsonValue> {
     try {
-      return this.#conclude(call, round);
+      const kept = this.#conclude(call, round);
+      call.concluded = true;
+      return kept;
+    } catch (error) {
+      call.concluded = NotDone.is(error);
+      throw error;
     } finally {
       await place?.leave();
     }
