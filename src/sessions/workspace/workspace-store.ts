@@ -120,8 +120,10 @@ export class WorkspaceStore {
     made: () => PackWriter | undefined,
   ): Promise<{ treeId: string; created: boolean }> {
     const treeId = cache.treeOf(walked.table, walked.skipped);
-    if (treeId !== undefined && (await this.#touch(treeId))) return { treeId, created: false };
-    return this.#keep(treeOf(walked), open, made);
+    if (treeId === undefined || !(await this.#touch(treeId))) return this.#keep(treeOf(walked), open, made);
+    // Files that were left out may have been read for nothing.
+    made()?.abandon();
+    return { treeId, created: false };
   }
 
   /** Stores a tree whose contents are in the pack or stored already; a tree that is there is only touched. */

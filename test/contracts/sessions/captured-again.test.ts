@@ -233,3 +233,34 @@ check('a content that lies in two packs is found when one of them was collected'
     for (const store of [one, two]) assert.deepEqual(await store.verifyTree(kept.treeId), []);
   }),
 );
+
+check('a file that is written all the time leaves nothing behind in captures that find the rest as it was', () =>
+  withPlace(async ({ directory, folder, at, open }) => {
+    let [opened, growing] = [0, -1];
+    const workspace = open({
+      open(path, ...how) {
+        const fd = nodeFileSystem.open(path, ...how);
+        opened += 1;
+        if (path === at('six')) growing = fd;
+        return fd;
+      },
+      close(fd) {
+        nodeFileSystem.close(fd);
+        opened -= 1;
+        if (fd === growing) growing = -1;
+      },
+      read(fd, ...where) {
+        if (fd === growing) fs.appendFileSync(at('six'), 'more');
+        return nodeFileSystem.read(fd, ...where);
+      },
+    });
+    const first = await workspace.capture(directory);
+    assert.deepEqual(first.tree.skipped, [{ path: 'six', reason: 'changed_while_read' }]);
+    const packs = fs.readdirSync(join(folder, 'packs'));
+    for (let i = 0; i < 2; i += 1) {
+      const again = await workspace.capture(directory);
+      assert.deepEqual([again.treeId, again.created, again.filesRead], [first.treeId, false, 1]);
+    }
+    assert.deepEqual([opened, fs.readdirSync(join(folder, 'packs'))], [0, packs]);
+  }),
+);
