@@ -60,10 +60,11 @@ export class CheckpointThread {
       stdout: true,
       stderr: true,
     });
-    this.#worker.unref();
     this.#worker.on('message', (answer: Answer) => this.#answer(copiedOf(answer)));
     this.#worker.on('error', () => this.#end());
     this.#worker.on('exit', () => this.#end());
+    // Last: who listens to messages keeps the process alive.
+    this.#worker.unref();
   }
 
   /** Copies once; one copy at a time. `tell` is called once, from the event loop. */

@@ -24,6 +24,8 @@ interface Options {
   readonly size?: number;
   /** Go on after an error, to see what follows it. */
   readonly goOn?: boolean;
+  /** Do not close the store. */
+  readonly leaveOpen?: boolean;
 }
 
 const options = JSON.parse(process.argv[2] ?? '{}') as Options;
@@ -83,7 +85,7 @@ async function caller(number: number): Promise<void> {
 }
 
 await Promise.all(Array.from({ length: callers }, (_, number) => caller(number)));
-await store.close();
+if (options.leaveOpen !== true) await store.close();
 const counted = (kind: Parameters<typeof counts.count>[0]) => counts.count(kind);
 say(
   `end ${JSON.stringify({ commits: counted('committed'), checkpoints: counted('checkpoint'), busy: counted('busy') })}`,

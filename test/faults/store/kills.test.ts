@@ -50,6 +50,24 @@ for (const at of [202, 215, 320])
     await assertSound(t, file, end.acknowledged);
   });
 
+check(
+  'a process that leaves its store open ends when it has nothing more to do, with the thread as without',
+  async (t) => {
+    const file = await place(t);
+    const options = { file, prefix: 'o', callers: 4, writes: 300, size: 20_000, leaveOpen: true };
+    // One that would go on for ever is ended by force, and told by its signal.
+    const writer = startWriter(t, options, {
+      onLine: (line) => {
+        if (line.startsWith('end ')) setTimeout(() => writer.child.kill('SIGKILL'), 20_000).unref();
+      },
+    });
+    const end = await writer.ended;
+    assert.ok((end.counts?.checkpoints ?? 0) >= 1, '24 MB bring the first checkpoint, and the thread for the second');
+    assert.deepEqual([end.signal, end.code, end.errors, end.acknowledged.length], [null, 0, [], 1_200]);
+    await assertSound(t, file, end.acknowledged);
+  },
+);
+
 for (const at of [1, 2])
   check(`SIGKILL at migration step ${at}: the database is as new, and opens`, async (t) => {
     const file = await place(t);

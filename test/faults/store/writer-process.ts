@@ -18,6 +18,7 @@ export interface WriterOptions {
   readonly backup?: string;
   readonly size?: number;
   readonly goOn?: boolean;
+  readonly leaveOpen?: boolean;
 }
 
 export interface WriterEnd {
