@@ -4,7 +4,7 @@ type Chunks = AsyncIterable<Buffer>;
  * Gives a chunk's memory back at once, where the chunk is all of it: reading a large package then leaves no garbage to
  * collect. Only for who owns the chunk and is done with it. Shared memory (a pool, a source's own bytes) is left alone.
  */
-export function releaseChunk(chunk: Buffer): void {
+function releaseChunk(chunk: Buffer): void {
   const { buffer, byteOffset, byteLength } = chunk;
   const fills = byteOffset === 0 && buffer.byteLength <= byteLength + 1;
   const alone = (fills || ALONE.has(buffer)) && buffer.byteLength > LARGEST_POOL;
@@ -28,9 +28,9 @@ export function asAlone(chunk: Buffer): Buffer {
   return chunk;
 }
 
-/** The same chunks, each of which is gone when the next one is asked for. */
+/** The same chunks, each of which is gone when the next one is asked for. Chunks of a source's own bytes are left alone. */
 export async function* passing(chunks: Chunks): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) {
+  for await (const chunk of passingPieces(chunks)) {
     yield chunk;
     releaseChunk(chunk);
   }

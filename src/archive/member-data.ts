@@ -1,7 +1,7 @@
 import { crc32, createInflateRaw, type InflateRaw, inflateRawSync } from 'node:zlib';
 import { fail, HoldfastError } from '../core/index.ts';
 import type { TimeBudget } from './budget.ts';
-import { asAlone, OWN_BYTES, ownMemory, releaseChunk } from './chunk-memory.ts';
+import { asAlone, OWN_BYTES, ownMemory, passing } from './chunk-memory.ts';
 import { isEncrypted } from './directory.ts';
 import { CHUNK_BYTES, WHOLE_MEMBER_BYTES } from './limits.ts';
 import type { PlacedMember } from './local-headers.ts';
@@ -19,11 +19,8 @@ export async function scanMember(
   budget: TimeBudget,
   visit: (chunk: Buffer) => void,
 ): Promise<void> {
-  const inflated = member.record.method === METHOD.deflated;
-  for await (const chunk of memberContent(source, member, budget)) {
-    visit(chunk);
-    if (inflated) releaseChunk(chunk);
-  }
+  const content = memberContent(source, member, budget);
+  for await (const chunk of member.record.method === METHOD.deflated ? passing(content) : content) visit(chunk);
 }
 
 /**

@@ -50,7 +50,7 @@ const NEUTRAL_PROJECT = 'Imported Session (quarantined)';
 /** Rows of one transaction: readers and other writers get their turns in between. */
 const ROWS_A_COMMIT = 200;
 /** Lines of the ledger of one transaction, about: a group is written whole. */
-const LINES_A_COMMIT = 1000;
+const LINES_A_COMMIT = 500;
 
 /** Records come in whole, into a session that nobody else may write to yet. */
 const IMPORTED = { imported: true } as const;
