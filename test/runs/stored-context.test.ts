@@ -22,7 +22,11 @@ check('runs of one agent share what was read of their context, and nobody can ch
   assert.equal((await runs.get(principal, other.id)).context, context);
   const snapshot = context['run_config_snapshot'] as { tools: string[] };
   assert.throws(() => snapshot.tools.push('launch'), TypeError);
-  assert.equal(loadSnapshot(context), loadSnapshot(context));
+  const proven = loadSnapshot(context);
+  assert.equal(proven, loadSnapshot(context));
+  assert.throws(() => Object.assign(proven.config, { maxIterations: 999 }), TypeError);
+  assert.throws(() => Object.assign(proven.config.budgets, { maxTokens: null }), TypeError);
+  assert.throws(() => (proven.config.tools as string[]).push('launch'), TypeError);
 });
 
 check('a context that is edited in the store after it was read is refused, each time it is looked at', async (t) => {

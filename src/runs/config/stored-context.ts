@@ -1,4 +1,12 @@
-import { fail, freezeJson, isJsonObject, JSON_PROFILES, type JsonObject, readCanonicalJson } from '../../core/index.ts';
+import {
+  fail,
+  freezeJson,
+  isJsonObject,
+  JSON_PROFILES,
+  type JsonObject,
+  type JsonValue,
+  readCanonicalJson,
+} from '../../core/index.ts';
 
 /** So many contexts are kept, each at most so long: runs of one agent mostly have the same one. */
 const KEPT = 64;
@@ -37,14 +45,14 @@ function keep(text: string, context: JsonObject): void {
 const unchanging = new WeakMap<JsonObject, Map<(context: JsonObject) => unknown, unknown>>();
 
 /**
- * What a function says of a context, which must depend on nothing else. Of one that `storedContext` keeps it is worked
- * out once: that is frozen through and through. Any other may have been changed since, and is looked at each time.
+ * What a function says of a context, which must depend on nothing else and be made of objects and lists. Of one that
+ * `storedContext` keeps it is worked out once: both are frozen through and through. Any other may have been changed since, and is looked at each time.
  */
 export function onceOf<T>(context: JsonObject, work: (context: JsonObject) => T): T {
   const known = unchanging.get(context);
   if (known === undefined) return work(context);
   if (known.has(work)) return known.get(work) as T;
   const worked = work(context);
-  known.set(work, worked);
+  known.set(work, freezeJson(worked as JsonValue));
   return worked;
 }
