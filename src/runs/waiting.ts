@@ -72,12 +72,23 @@ export class WaitingRuns {
     return ended;
   }
 
-  /** From now on every run of the agents of this process is carried on when it is decided; once more changes nothing. */
+  /**
+   * From now on every run of the agents of this process is carried on when it is decided; once more changes nothing.
+   * Where it throws, nothing is followed, and it can be asked for again.
+   */
   async follow(options: CarryOnOptions): Promise<void> {
     if (this.#following || this.#closed) return;
-    this.#following = new Following(this.#host, options);
-    await this.#news.begin();
-    await this.#following.takeUpDecided();
+    const following = new Following(this.#host, options);
+    this.#following = following;
+    try {
+      await this.#news.begin();
+      await following.takeUpDecided();
+    } catch (error) {
+      following.close();
+      this.#following = undefined;
+      if (this.#waiters.size === 0) this.#news.end();
+      throw error;
+    }
   }
 
   get isFollowing(): boolean {

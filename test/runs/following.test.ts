@@ -95,6 +95,29 @@ check('of two processes that follow one has the run; a run of an unknown agent i
   assert.deepEqual(told, []);
 });
 
+check('where the store fails as a process begins to follow, nothing is followed, and it can begin again', async (t) => {
+  const { holdfast, dataDir } = await openDesk(t);
+  const { runs, store } = holdfast.runtime;
+  const agent = holdfast.agent(asking());
+  const read = store.read.bind(store);
+  for (const failing of ['runs.news', 'runs.waiting']) {
+    Object.assign(store, {
+      read: (name: string, body: never) =>
+        name === failing ? Promise.reject(fail('STORE_IO', 'No disk.')) : read(name, body),
+    });
+    await assert.rejects(holdfast.carryOnDecided(), { code: 'STORE_IO' });
+    assert.equal(runs.isFollowing, false);
+  }
+  Object.assign(store, { read });
+  const run = await agent.run('go');
+  await decideElsewhere(dataDir);
+  await holdfast.carryOnDecided();
+  assert.equal((await untilEnded(holdfast, run.id)).status, 'completed');
+  const next = await agent.run('go on');
+  await decideElsewhere(dataDir);
+  assert.equal((await untilEnded(holdfast, next.id)).status, 'completed');
+});
+
 check('what a followed run meets is told, and the run is nobody’s, to be resumed', async (t) => {
   const { holdfast } = await openDesk(t);
   const run = await holdfast.agent(asking()).run('go');
