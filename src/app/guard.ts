@@ -119,7 +119,7 @@ async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
     const waitMs = settings.waitMs ?? WAIT_MS;
     const close = async (): Promise<void> => {
       try {
-        for (const one of open) await runs.end(one);
+        await endAll([...open].map((one) => () => runs.end(one)));
       } finally {
         await runtime.close();
       }
@@ -133,4 +133,11 @@ async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
     await runtime.close();
     throw error;
   }
+}
+
+/** Tries each, one after the other, and then throws what the first of them threw. */
+async function endAll(ends: readonly (() => Promise<void>)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const end of ends) await end().catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }

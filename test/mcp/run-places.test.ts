@@ -130,3 +130,21 @@ check('a run that cannot be begun is said, and tried again with the next write',
   }
   assert.deepEqual(told, ['a run could not be begun or ended: the disk is full']);
 });
+
+check('a run that was taken from the guard keeps no other from its end', async (t) => {
+  const world = await guardWorld(t, { policy: MANY });
+  await world.call('many', { ids: IDS }, 'first');
+  await elsewhere(world.dataDir, async ({ runtime: { store } }) => {
+    await store.write('test.take', (tx) => tx.run('UPDATE traces SET owner_instance_id = NULL'));
+  });
+  for (let i = 0; i < 3 * HALF; i += 1) await world.call('many', { ids: IDS, i }, i);
+  await assert.rejects(world.end(), { code: 'RUN_NOT_OWNED' });
+  assert.equal(world.errors().match(/a run could not be begun or ended/g)?.length, 1, 'it is said once');
+  await elsewhere(world.dataDir, async ({ runtime }) => {
+    const { items } = await runtime.runs.list(runtime.principal, { limit: 10 });
+    assert.deepEqual(
+      items.map(({ state }) => state.status),
+      ['completed', 'completed', 'completed', 'running'],
+    );
+  });
+});

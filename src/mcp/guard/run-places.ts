@@ -61,27 +61,36 @@ export class RunPlaces {
   }
 
   async #turn(): Promise<void> {
-    const { runs, tell } = this.#options;
     const before = this.#now;
     try {
-      this.#now = await runs.next(before);
+      this.#now = await this.#options.runs.next(before);
       this.#spent = 0;
       this.#under.set(this.#now, 0);
       // The run that was left just now may still be written to: it ends with the next turn, or with the guard.
       for (const place of this.#under.keys()) if (place !== before && this.#isOver(place)) await this.#end(place);
     } catch (error) {
-      tell(`a run could not be begun or ended: ${error instanceof Error ? error.message : 'the ledger failed'}`);
+      this.#tell(error);
     } finally {
       this.#turning = null;
     }
+  }
+
+  #tell(error: unknown): void {
+    const why = error instanceof Error ? error.message : 'the ledger failed';
+    this.#options.tell(`a run could not be begun or ended: ${why}`);
   }
 
   #isOver(place: CallPlace): boolean {
     return place !== this.#now && this.#under.get(place) === 0 && !this.#options.waitsIn(place);
   }
 
+  /** One that cannot be ended, since it was taken from this process, keeps no other from its end. */
   async #end(place: CallPlace): Promise<void> {
-    await this.#options.runs.end(place);
     this.#under.delete(place);
+    try {
+      await this.#options.runs.end(place);
+    } catch (error) {
+      this.#tell(error);
+    }
   }
 }
