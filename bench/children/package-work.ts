@@ -1,15 +1,17 @@
-// node bench/children/package-work.ts make|export|import|copy DATA_DIR FILE [SESSION]
-// Does one thing and says on one line how long it took and how much memory the process had at most. Runs what is built,
-// as users do: stripping the types of hundreds of sources would be measured with it.
+// node package-work.js export|import DATA_DIR FILE [SESSION] [--as-command]
+// Does one thing and says on one line how long it took and how much memory the process had at most. With `--as-command`
+// the heap is set as the command sets it.
 import { closeSync, openSync, writeSync } from 'node:fs';
-import type * as Archive from '../../src/archive/index.ts';
-import type * as Library from '../../src/index.ts';
+import { collectEarly } from '../../src/cli/early-collection.ts';
 
-const built = (entry: string): string => new URL(`../../dist/${entry}`, import.meta.url).href;
-const { fileSource } = (await import(built('archive/index.js'))) as typeof Archive;
-const { Holdfast } = (await import(built('index.js'))) as typeof Library;
-
-const [what = '', dataDir = '', file = '', session = ''] = process.argv.slice(2);
+const asCommand = process.argv.includes('--as-command');
+if (asCommand) collectEarly();
+// As in the command, the rooms are loaded after that.
+const { fileSource } = await import('../../src/archive/index.ts');
+const { Holdfast } = await import('../../src/index.ts');
+const [what = '', dataDir = '', file = '', session = ''] = process.argv
+  .slice(2)
+  .filter((word) => word !== '--as-command');
 const holdfast = await Holdfast.open({ dataDir, secretsIn: {} });
 const { packages, principal } = holdfast.runtime;
 const before = process.memoryUsage().rss;

@@ -10,20 +10,35 @@ export interface FilesVerdict {
   readonly findings: readonly Finding[];
 }
 
-/** Reads every listed file once, in the order of the archive, and compares it with the manifest. Memory stays flat. */
+/** So many files are read at a time: while one is inflated in another thread, the other is hashed here. */
+const AT_A_TIME = 2;
+
+/**
+ * Reads every listed file once and compares it with the manifest; what is found stands in the order of the archive.
+ * Memory stays flat.
+ */
 export async function verifyFiles(archive: Archive, manifest: ReadManifest): Promise<FilesVerdict> {
-  const verified: string[] = [];
-  const findings: Finding[] = [];
-  for (const { name } of archive.members) {
-    if (name === MANIFEST_NAME) continue;
-    const row = manifest.rows.get(name);
-    const found = row ? await fileFinding(archive, row) : aboutFile('PACKAGE_MEMBER_UNLISTED', 'unlisted file', name);
-    if (found) findings.push(found);
-    else verified.push(name);
-  }
+  const names = archive.members.map(({ name }) => name).filter((name) => name !== MANIFEST_NAME);
+  const found: (Finding | undefined)[] = [];
+  let next = 0;
+  const readOn = async (): Promise<void> => {
+    for (let at = next++; at < names.length; at = next++) {
+      const name = names[at] as string;
+      const row = manifest.rows.get(name);
+      found[at] = row ? await fileFinding(archive, row) : aboutFile('PACKAGE_MEMBER_UNLISTED', 'unlisted file', name);
+    }
+  };
+  await allEnded(Array.from({ length: AT_A_TIME }, readOn));
+  const findings = found.filter((one) => one !== undefined);
   for (const path of manifest.rows.keys())
     if (!archive.has(path)) findings.push(aboutFile('PACKAGE_MEMBER_MISSING', 'listed, but missing', path));
+  const verified = names.filter((_, at) => found[at] === undefined);
   return { verified: verified.sort(compareCodePoints), findings };
+}
+
+/** Waits for all of them, so that nobody reads any more, then throws what the first threw. */
+async function allEnded(works: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(works)) if (result.status === 'rejected') throw result.reason;
 }
 
 async function fileFinding(archive: Archive, row: ManifestRow): Promise<Finding | undefined> {

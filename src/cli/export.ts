@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { CommandContext } from './commands.ts';
+import { collectEarly } from './early-collection.ts';
 import { withProgress } from './progress.ts';
 import { writeWholeFile } from './whole-file.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
@@ -14,8 +15,9 @@ export function define(command: Command, context: CommandContext): void {
     .argument('<session>', 'The session')
     .option('--to <file>', 'The file to make (else the session’s own name in this folder)')
     .action((session: string, options: RunOptions & { to?: string }) =>
-      context.run(() =>
-        withoutAgents(context, options, async ({ runtime }) => {
+      context.run(() => {
+        collectEarly();
+        return withoutAgents(context, options, async ({ runtime }) => {
           const { exportSession } = await import('../app/index.ts');
           const work = () => exportSession(runtime, runtime.principal, session);
           const made = await withProgress(context.terminal, 'Exporting', work);
@@ -31,7 +33,7 @@ export function define(command: Command, context: CommandContext): void {
           } finally {
             made.close();
           }
-        }),
-      ),
+        });
+      }),
     );
 }

@@ -1,14 +1,16 @@
 import type { Command } from 'commander';
 import { fileSource } from '../archive/index.ts';
 import type { CommandContext } from './commands.ts';
+import { collectEarly } from './early-collection.ts';
 import { withProgress } from './progress.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
 /** `holdfast import FILE`: a package as a new, locked session. Nothing in it is run. */
 export function define(command: Command, context: CommandContext): void {
   command.argument('<file>', 'The package').action((file: string, options: RunOptions) =>
-    context.run(() =>
-      withoutAgents(context, options, async ({ runtime: { packages, principal } }) => {
+    context.run(() => {
+      collectEarly();
+      return withoutAgents(context, options, async ({ runtime: { packages, principal } }) => {
         const source = await fileSource(file);
         try {
           const work = () => packages.import(principal, source);
@@ -25,7 +27,7 @@ export function define(command: Command, context: CommandContext): void {
         } finally {
           await source.close();
         }
-      }),
-    ),
+      });
+    }),
   );
 }

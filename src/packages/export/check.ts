@@ -50,6 +50,9 @@ async function orNotExportable<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** What is looked at between two turns of the others: what they deflate comes back in about the same time. */
+const TURN_BYTES = 32 * 1024;
+
 /** The staged files as a package. Others get their turns in between: the archive is written meanwhile. */
 function stagedPackage(staged: StagedFiles): SessionPackage {
   const rows = new Map(staged.rows.map((row) => [row.path, row]));
@@ -58,8 +61,10 @@ function stagedPackage(staged: StagedFiles): SessionPackage {
     const hash = createHash('sha256');
     for await (const chunk of members.get(path)?.content() ?? []) {
       hash.update(chunk);
-      yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-      await new Promise((resolve) => setImmediate(resolve));
+      for (let at = 0; at < chunk.length; at += TURN_BYTES) {
+        yield Buffer.from(chunk.buffer, chunk.byteOffset + at, Math.min(TURN_BYTES, chunk.length - at));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
     }
     if (hash.digest('hex') !== rows.get(path)?.sha256)
       throw fail('PACKAGE_HASH_MISMATCH', 'hash mismatch: a staged file is not what was written');

@@ -11,6 +11,8 @@ import { isBusy } from './driver-errors.ts';
 const FRAMES = 8_000;
 /** Text and blobs that were bound since the last checkpoint: one large value makes many frames. */
 const BOUND_UNITS = 8 * 1024 * 1024;
+/** So many checkpoints before there is a thread. */
+const ALONE = 4;
 const FEWEST = 8;
 const MOST = 50_000;
 
@@ -43,16 +45,16 @@ export interface CheckpointsOptions {
  * hide an error of its sync. How many frames the WAL has is not told between checkpoints, so each one measures how many
  * groups and statements made how many frames, and the next comes after as many as should make FRAMES.
  *
- * The first is made between two groups. A process that comes to a second one writes a lot: from then on a thread copies
- * while the writer goes on, and what was written meanwhile, which is little, is copied between two groups; only then is
- * all of the WAL copied, and the next commit begins it anew.
+ * The first four are made between two groups. A process that comes to a fifth writes a lot, and can afford the memory
+ * of a thread: from then on that copies while the writer goes on, and what was written meanwhile, which is little, is
+ * copied between two groups; only then is all of the WAL copied, and the next commit begins it anew.
  */
 export class Checkpoints {
   readonly #options: CheckpointsOptions;
   readonly #statement: StatementSync;
   #thread: CheckpointThread | 'none_yet' | 'never' = 'none_yet';
   #state: 'idle' | 'copying' | 'rest_is_due' = 'idle';
-  #first = true;
+  #made = 0;
   /** Groups since the last checkpoint. */
   #groups = 0;
   #dueGroups = FRAMES / 8;
@@ -69,8 +71,8 @@ export class Checkpoints {
     if (this.#state === 'copying') return;
     if (this.#state === 'rest_is_due') return this.#copyHere(since, false);
     if (!this.#isDue(since)) return;
-    const thread = this.#first ? undefined : this.#startedThread();
-    this.#first = false;
+    const thread = this.#made < ALONE ? undefined : this.#startedThread();
+    this.#made += 1;
     if (thread === undefined) this.#copyHere(since, true);
     else this.#copyThere(thread, since);
   }

@@ -39,8 +39,8 @@ for (const { point, at, acknowledges } of points)
     await assertSound(t, file, end.acknowledged);
   });
 
-// 8 MB bring a checkpoint on: about 100 groups of these. From the second on a thread copies meanwhile.
-for (const at of [202, 215, 320])
+// 8 MB bring a checkpoint on: about 100 groups of these. From the fifth on a thread copies meanwhile.
+for (const at of [508, 520, 625])
   check(`SIGKILL while a thread copies the log back, arrival ${at}: nothing is lost`, async (t) => {
     const file = await place(t);
     const kill = { point: 'group-committed', at } as const;
@@ -54,7 +54,7 @@ check(
   'a process that leaves its store open ends when it has nothing more to do, with the thread as without',
   async (t) => {
     const file = await place(t);
-    const options = { file, prefix: 'o', callers: 4, writes: 300, size: 20_000, leaveOpen: true };
+    const options = { file, prefix: 'o', callers: 4, writes: 600, size: 20_000, leaveOpen: true };
     // One that would go on for ever is ended by force, and told by its signal.
     const writer = startWriter(t, options, {
       onLine: (line) => {
@@ -62,8 +62,8 @@ check(
       },
     });
     const end = await writer.ended;
-    assert.ok((end.counts?.checkpoints ?? 0) >= 1, '24 MB bring the first checkpoint, and the thread for the second');
-    assert.deepEqual([end.signal, end.code, end.errors, end.acknowledged.length], [null, 0, [], 1_200]);
+    assert.ok((end.counts?.checkpoints ?? 0) >= 4, '48 MB bring four checkpoints, and the thread for the fifth');
+    assert.deepEqual([end.signal, end.code, end.errors, end.acknowledged.length], [null, 0, [], 2_400]);
     await assertSound(t, file, end.acknowledged);
   },
 );

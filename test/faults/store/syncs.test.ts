@@ -59,14 +59,14 @@ if (straceWorks()) {
     assert.equal(end.acknowledgedAfterError, 0);
     assert.deepEqual(lost(readLedger(file), end.acknowledged), []);
   });
-  // Of the two threads the one that copies comes to its 4,000th page of the database first, in its second copy.
+  // Of the two threads the one that copies comes to its 10,000th page of the database first: the other makes four copies.
   check('a page that cannot be written while a thread copies the log back ends the writing too', async (t) => {
     const file = join(await temporaryFolder(t), 'pairs.db');
-    const options = { file, prefix: 'p', callers: 4, writes: 700, size: 20_000, goOn: true };
+    const options = { file, prefix: 'p', callers: 4, writes: 1_200, size: 20_000, goOn: true };
     const under = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=pwrite64', '-P', file];
-    const end = await startWriter(t, options, { under: [...under, '-e', 'inject=pwrite64:error=EIO:when=4000+'] })
+    const end = await startWriter(t, options, { under: [...under, '-e', 'inject=pwrite64:error=EIO:when=10000+'] })
       .ended;
-    assert.ok(end.acknowledged.length >= 900, `${end.acknowledged.length} writes before the third checkpoint`);
+    assert.ok(end.acknowledged.length >= 2_000, `${end.acknowledged.length} writes before that checkpoint`);
     assert.deepEqual([...new Set(end.errors)], ['STORE_HALTED']);
     assert.equal(end.acknowledgedAfterError, 0);
     assert.deepEqual(lost(readLedger(file), end.acknowledged), []);
