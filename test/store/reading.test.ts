@@ -42,7 +42,7 @@ check('a read that throws or waits is told so alone', async (t) => {
 });
 
 check(
-  'every connection has foreign keys on, is synchronous FULL, and keeps 8 MB of pages, the writer 16',
+  'every connection has foreign keys on, is synchronous FULL, and keeps 8 MB of pages, the writer 12',
   async (t) => {
     const { store } = await openNotes(t);
     const read = async (pragma: string) => {
@@ -53,7 +53,7 @@ check(
     assert.deepEqual(await read('synchronous'), [2, 2]);
     assert.deepEqual(await read('journal_mode'), ['wal', 'wal']);
     assert.deepEqual(await read('recursive_triggers'), [1, 1]);
-    assert.deepEqual(await read('cache_size'), [-16384, -8192]);
+    assert.deepEqual(await read('cache_size'), [-12288, -8192]);
   },
 );
 
