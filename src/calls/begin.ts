@@ -78,8 +78,8 @@ export function requestOfCall(of: Pick<Beginning, 'place' | 'groupId' | 'call' |
 
 /**
  * The first transaction of a writing call, in the caller's transaction: permission used, operation reserved with its
- * outbox row leased, effect claimed, `started` on the action ledger, `at` where its place is known. Throws `Refused`, or an error of the contexts it
- * puts together; either undoes all of it.
+ * outbox row leased, effect claimed, `started` on the action ledger (at the place `at`, where that is known). Throws
+ * `Refused`, or an error of the contexts it puts together; either undoes all of it.
  */
 export async function begin(tx: Tx, context: CallsContext, of: Beginning, at?: LedgerPlace): Promise<Begun> {
   const now = unixSeconds(context.clock);

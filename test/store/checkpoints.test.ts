@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Copied, CheckpointThread } from '../../src/store/sqlite/checkpoint-thread.ts';
+import { Checkpoints } from '../../src/store/sqlite/checkpoints.ts';
 import { CONNECTION_SETTINGS } from '../../src/store/sqlite/connection.ts';
 import { isDiskFailure, storeError } from '../../src/store/sqlite/driver-errors.ts';
 import { assert, check } from '../support/index.ts';
@@ -54,8 +55,6 @@ check('from the fifth checkpoint on a thread copies while writing goes on, and t
   );
   await write();
   assert.equal(statSync(`${file}-wal`).size, grown, 'what comes next is written over what was copied');
-  const settings = () => store.settings().journalMode;
-  assert.equal(settings(), 'wal');
   await store.close();
   assert.deepEqual(tools(), ['connection_opened', 'connection_closed']);
   const database = new DatabaseSync(file);
@@ -87,4 +86,30 @@ check('what the disk does to the thread is told as SQLite tells it; without a th
   const nowhere = new CheckpointThread(join(await temporaryFolder(t), 'no', 'where.db'), CONNECTION_SETTINGS);
   assert.deepEqual(await copyOf(nowhere), { kind: 'no_thread' });
   await nowhere.close();
+});
+
+check('where the thread is lost, its connection is told to be gone and the writer copies as before', async (t) => {
+  const folder = await temporaryFolder(t);
+  const database = new DatabaseSync(join(folder, 'kept.db'));
+  t.after(() => database.close());
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE rows (text TEXT)');
+  const told: string[] = [];
+  const checkpoints = new Checkpoints({
+    database,
+    file: join(folder, 'no', 'where.db'),
+    settings: CONNECTION_SETTINGS,
+    copied: () => told.push('copied'),
+    failed: () => told.push('failed'),
+    threadOpened: () => told.push('opened'),
+    threadClosed: () => told.push('closed'),
+  });
+  const afterLargeGroup = (): void => {
+    database.exec("INSERT INTO rows VALUES ('kept')");
+    checkpoints.afterGroup({ written: 1, units: 64 * 1024 * 1024 });
+  };
+  for (let i = 0; i < 5; i += 1) afterLargeGroup();
+  for (let i = 0; !told.includes('closed') && i < 2_000; i += 1) await sleep(5);
+  for (let i = 0; i < 2; i += 1) afterLargeGroup();
+  await checkpoints.close();
+  assert.deepEqual(told, ['copied', 'copied', 'copied', 'copied', 'opened', 'closed', 'copied', 'copied']);
 });

@@ -21,7 +21,7 @@ function scaled(count: number, frames: number): number {
 }
 
 /** What was written and bound to all statements since a checkpoint; reset here. */
-export interface Written {
+export interface SinceCheckpoint {
   written: number;
   units: number;
 }
@@ -66,7 +66,7 @@ export class Checkpoints {
   }
 
   /** Called after each group, when everybody is told. */
-  afterGroup(since: Written): void {
+  afterGroup(since: SinceCheckpoint): void {
     this.#groups += 1;
     if (this.#state === 'copying') return;
     if (this.#state === 'rest_is_due') return this.#copyHere(since, false);
@@ -86,7 +86,7 @@ export class Checkpoints {
     this.#options.threadClosed();
   }
 
-  #isDue({ written, units }: Written): boolean {
+  #isDue({ written, units }: SinceCheckpoint): boolean {
     return this.#groups >= this.#dueGroups || written >= this.#dueStatements || units >= BOUND_UNITS;
   }
 
@@ -103,7 +103,7 @@ export class Checkpoints {
     }
   }
 
-  #copyThere(thread: CheckpointThread, since: Written): void {
+  #copyThere(thread: CheckpointThread, since: SinceCheckpoint): void {
     const made = this.#begin(since);
     this.#state = 'copying';
     thread.copy((copied) => this.#copiedThere(copied, made));
@@ -111,12 +111,18 @@ export class Checkpoints {
 
   #copiedThere(copied: Copied, made: Made): void {
     this.#state = copied.kind === 'busy' ? 'idle' : 'rest_is_due';
-    if (copied.kind === 'no_thread') this.#thread = 'never';
+    if (copied.kind === 'no_thread') this.#lost();
     if (copied.kind === 'failed') this.#options.failed(copied.error);
     if (copied.kind === 'copied') this.#measured(copied.frames, made);
   }
 
-  #copyHere(since: Written, whole: boolean): void {
+  /** The thread is gone; its connection went with it, unless that is being closed and told by whoever closes it. */
+  #lost(): void {
+    if (this.#thread !== 'never') this.#options.threadClosed();
+    this.#thread = 'never';
+  }
+
+  #copyHere(since: SinceCheckpoint, whole: boolean): void {
     const made = this.#begin(since);
     this.#state = 'idle';
     try {
@@ -136,7 +142,7 @@ export class Checkpoints {
     this.#options.copied(frames);
   }
 
-  #begin(since: Written): Made {
+  #begin(since: SinceCheckpoint): Made {
     const made = { groups: this.#groups, statements: since.written };
     this.#groups = 0;
     since.written = 0;
