@@ -164,6 +164,7 @@ async function assemble(
   const reconciled = await runs.reconcile();
   const autonomy = new Autonomy({ store, sessions, trees: treesOf(histories) });
   await autonomy.sweep(instanceId);
+  await packages.sweep();
   let closing: Promise<void> | undefined;
   const stopExpiry = startExpiry(approvals);
   const told = { store, approvals, clock, principal };

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { type ByteSource, fileSource } from '../archive/index.ts';
-import { errnoOf, fail, LIMITS, makeFolder, wrapFileError, writeAll } from '../core/index.ts';
+import { fail, LIMITS, wrapFileError, writeAll } from '../core/index.ts';
 import type { PackageContext } from './model.ts';
+import { takeStagingPlace } from './staging.ts';
 
 /** A package that came over a wire, in a file of its own in the staging folder until it is closed. */
 export interface ReceivedPackage {
@@ -26,31 +26,30 @@ export function requireReceivable(announcedBytes: number): void {
  * chunk beyond the bound; whatever goes wrong, the file is gone again.
  */
 export async function receivePackage(
-  { files, ids, stagingFolder }: PackageContext,
+  context: PackageContext,
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<ReceivedPackage> {
-  makeFolder(files, stagingFolder);
-  const path = join(stagingFolder, ids.next());
-  const remove = (): void => removeFile(files, path);
+  const { files } = context;
+  const place = await orWrapped(() => takeStagingPlace(context));
   try {
-    const { sizeBytes, sha256 } = await writeDown(files, path, chunks);
-    const source = await fileSource(path);
+    const { sizeBytes, sha256 } = await writeDown(files, place.path, chunks);
+    const source = await fileSource(place.path);
     const close = async (): Promise<void> => {
       await source.close();
-      remove();
+      await orWrapped(() => place.close());
     };
     return { source, sizeBytes, sha256, close };
   } catch (error) {
-    remove();
+    place.close();
     throw error;
   }
 }
 
-function removeFile(files: PackageContext['files'], path: string): void {
+async function orWrapped<T>(work: () => T | Promise<T>): Promise<T> {
   try {
-    files.unlink(path);
+    return await work();
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw wrapFileError(error, 'a package that was received');
+    throw wrapFileError(error, 'a package that was received');
   }
 }
 

@@ -15,6 +15,7 @@ import {
   type Trusted,
   trustSession,
 } from './quarantine.ts';
+import { sweepStaging } from './staging.ts';
 
 /** Seams of an export and an import, for tests. */
 export interface PackageSeams {
@@ -34,8 +35,14 @@ export class SessionPackages {
     this.#seams = seams;
   }
 
+  /** Removes what exports and imports of dead processes left in the staging folder: at the start, and before each. */
+  sweep(): Promise<void> {
+    return sweepStaging(this.#context);
+  }
+
   /** See `exportPackage`. Whoever must have head and workspace together holds the session's pen meanwhile. */
-  export(principal: Principal, rootFrameId: string): Promise<ExportedPackage> {
+  async export(principal: Principal, rootFrameId: string): Promise<ExportedPackage> {
+    await this.sweep();
     return exportPackage(this.#context, principal, rootFrameId, this.#seams.exportStages);
   }
 
@@ -52,6 +59,7 @@ export class SessionPackages {
     requireReceivable(incoming.announcedBytes);
     const free = this.takePlace(principal);
     try {
+      await this.sweep();
       const received = await receivePackage(this.#context, incoming.chunks);
       try {
         return await work(received);
@@ -88,6 +96,7 @@ export class SessionPackages {
     if (this.#importing) throw fail('IMPORT_BUSY', 'Another package is being imported.');
     this.#importing = true;
     try {
+      await this.sweep();
       const bytes = source instanceof Uint8Array ? bytesSource(Buffer.from(source)) : source;
       return await importPackage(this.#context, principal, bytes, { makeStages: this.#seams.importStages, within });
     } finally {

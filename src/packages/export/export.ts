@@ -21,8 +21,9 @@ import {
   type WorkspaceTree,
 } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
-import { fileChunks, removeFolder } from '../import/files.ts';
+import { fileChunks } from '../import/files.ts';
 import { PACKAGE_CONTENT_TYPE, type PackageContext, secretValues } from '../model.ts';
+import { type StagingPlace, takeStagingPlace } from '../staging.ts';
 import { requireImportable, requirePackaged } from './check.ts';
 import { autoModeDocument } from './auto-mode.ts';
 import { packageArtifacts, type PackagedArtifacts } from './artifacts.ts';
@@ -94,7 +95,7 @@ export async function exportPackage(
   rootFrameId: string,
   makeStages: MakeExportStages = (...args) => new ExportStages(...args),
 ): Promise<ExportedPackage> {
-  const { store, files, ids, stagingFolder } = context;
+  const { store, files } = context;
   const secrets = secretValues(context);
   const safe = new SafeText(secrets);
   const start = await store.read('packages.export', async (tx) => {
@@ -102,9 +103,10 @@ export async function exportPackage(
     await documents.requireSealedUnchanged({ tx, session: begun.session }, (value) => safe.changes(value));
     return begun;
   });
-  const folder = join(stagingFolder, ids.next());
-  makeFolder(files, folder);
+  const place = await takeStagingPlace(context);
+  const folder = place.path;
   try {
+    makeFolder(files, folder);
     const staged = new StagedFiles(files, folder, safe);
     const stages = makeStages(context, start.session);
     const lookedAt = await stage({ context, principal, start, staged, stages, safe, secrets });
@@ -118,9 +120,9 @@ export async function exportPackage(
     settled(looked);
     const archiveSha256 = await requirePackaged(context, path, written.manifestSha256);
     await store.read('packages.export', (tx) => requireUnchanged(tx, start));
-    return exported(context, folder, { ...written, path, sha256: archiveSha256 }, rootFrameId);
+    return exported(context, place, { ...written, path, sha256: archiveSha256 }, rootFrameId);
   } catch (error) {
-    removeFolder(files, folder);
+    place.close();
     throw error;
   }
 }
@@ -280,8 +282,8 @@ async function build(
   return { size, manifestSha256: digest };
 }
 
-function exported({ files }: PackageContext, folder: string, built: Built, root: string): ExportedPackage {
-  const close = (): void => removeFolder(files, folder);
+function exported({ files }: PackageContext, place: StagingPlace, built: Built, root: string): ExportedPackage {
+  const close = (): void => place.close();
   return {
     filename: `${root.replaceAll(/[^A-Za-z0-9._-]/g, '-')}.openai4s-session.zip`,
     contentType: PACKAGE_CONTENT_TYPE,

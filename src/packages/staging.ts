@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import { errnoOf, fail, type FileSystem, type Ids, KernelLock, makeFolder } from '../core/index.ts';
+import { removeFolder } from './import/files.ts';
+
+/** A name in the staging folder for one package, a file or a folder, this process's own until it is closed. */
+export interface StagingPlace {
+  readonly path: string;
+  /** Removes what was put there. */
+  close(): void;
+}
+
+interface Staging {
+  readonly files: FileSystem;
+  readonly ids: Ids;
+  readonly stagingFolder: string;
+}
+
+const LOCK = '.lock';
+/** A place as its lock names it; SQLite puts a journal beside a lock that is held. */
+const LOCKED = /^([0-9a-f]{32})\.lock(?:-journal)?$/;
+
+/**
+ * Takes a name that nobody uses. Beside it stands a lock that the kernel holds for this process: it ends with the
+ * process, however that one dies, and only then may others sweep what lies under the name.
+ */
+export async function takeStagingPlace({ files, ids, stagingFolder }: Staging): Promise<StagingPlace> {
+  makeFolder(files, stagingFolder);
+  for (;;) {
+    const path = join(stagingFolder, ids.next());
+    const lock = await lockNew(files, `${path}${LOCK}`);
+    if (lock) return { path, close: () => remove(files, path, lock) };
+  }
+}
+
+/** The new lock, held; undefined where a sweep that saw it before it was held took it away again. */
+async function lockNew(files: FileSystem, path: string): Promise<KernelLock | undefined> {
+  const fd = files.open(path, 'wx', 0o600);
+  const { identity } = files.factsOf(fd);
+  files.close(fd);
+  const lock = lockAt(files, path);
+  try {
+    if ((await lock.acquire(0)) && factsAt(files, path)?.identity === identity) return lock;
+  } catch (error) {
+    lock.close();
+    unlinkIfThere(files, path);
+    throw error;
+  }
+  lock.close();
+  return undefined;
+}
+
+/**
+ * Removes what processes that are gone have left, and nothing else: a name of ours whose lock is a plain file that
+ * nobody holds. What a living process uses, however long it has been silent, stays; so does what is not of the form
+ * that `takeStagingPlace` makes. No link is followed. What cannot be removed now is met again by the next sweep.
+ */
+export async function sweepStaging({ files, stagingFolder }: Omit<Staging, 'ids'>): Promise<void> {
+  const ids = namesIn(files, stagingFolder).flatMap((name) => LOCKED.exec(name)?.[1] ?? []);
+  for (const id of new Set(ids)) {
+    try {
+      await sweepOne(files, join(stagingFolder, id));
+    } catch {
+      // Another process may be sweeping too; and nothing fails for what a dead one left.
+    }
+  }
+}
+
+function namesIn(files: FileSystem, folder: string): string[] {
+  try {
+    return files.lstat(folder).kind === 'folder' ? files.readdir(folder) : [];
+  } catch {
+    return [];
+  }
+}
+
+async function sweepOne(files: FileSystem, path: string): Promise<void> {
+  if (factsAt(files, path)?.kind === 'symlink') return;
+  const lock = lockAt(files, `${path}${LOCK}`);
+  let isOurs = false;
+  try {
+    isOurs = await lock.acquire(0);
+    if (isOurs) remove(files, path, lock);
+  } finally {
+    if (!isOurs) lock.close();
+  }
+}
+
+const lockAt = (files: FileSystem, path: string): KernelLock => {
+  const refused = () => fail('DATA_FOLDER_UNSAFE', 'A lock of the staging folder is not one private regular file.');
+  return new KernelLock({ files, path, busy: refused, unsafe: refused });
+};
+
+/** The lock goes last, and stays where something could not be removed: the next sweep finds it by its lock. */
+function remove(files: FileSystem, path: string, lock: KernelLock): void {
+  try {
+    if (factsAt(files, path)?.kind === 'folder') removeFolder(files, path);
+    else unlinkIfThere(files, path);
+    unlinkIfThere(files, `${path}${LOCK}`);
+  } finally {
+    lock.close();
+  }
+}
+
+function factsAt(files: FileSystem, path: string) {
+  try {
+    return files.lstat(path);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function unlinkIfThere(files: FileSystem, path: string): void {
+  try {
+    files.unlink(path);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+  }
+}
