@@ -9,20 +9,24 @@ import { DispatchWork } from './dispatch-work.ts';
 
 const CALLERS = 64;
 const SERIAL_EFFECTS = 10;
-const GROUP_EFFECTS = 128;
+/** As many a caller as in the suites of dispatch and call; fewer, and starting and ending the callers counts. */
+const GROUP_EFFECTS = CALLERS * 8;
 const ROUNDS = 9;
-const WARM_UP = 2;
 
 const folderOfPeers = join(import.meta.dirname, '..', 'peers');
 
 interface PeerKind {
   readonly name: string;
   readonly script: string;
+  readonly settings?: string;
   readonly packageName: string;
 }
 
+const LANGGRAPH = '@langchain/langgraph-checkpoint-sqlite';
+
 const PEERS: readonly PeerKind[] = [
-  { name: 'langgraph', script: 'langgraph.mjs', packageName: '@langchain/langgraph-checkpoint-sqlite' },
+  { name: 'langgraph', script: 'langgraph.mjs', settings: 'durable', packageName: LANGGRAPH },
+  { name: 'langgraph_as_installed', script: 'langgraph.mjs', packageName: LANGGRAPH },
   { name: 'dbos', script: 'dbos.mjs', packageName: '@dbos-inc/dbos-sdk' },
   { name: 'restate', script: 'restate.mjs', packageName: '@restatedev/restate-sdk' },
 ];
@@ -47,7 +51,11 @@ class Peer {
     const data = join(folder, kind.name);
     mkdirSync(data);
     for (const execPath of new Set([process.execPath, process.env['npm_node_execpath'] ?? process.execPath])) {
-      const child = fork(join(folderOfPeers, kind.script), [data], { execPath, execArgv: [], silent: true });
+      const child = fork(join(folderOfPeers, kind.script), [data, kind.settings ?? ''], {
+        execPath,
+        execArgv: [],
+        silent: true,
+      });
       const first = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => undefined)]);
       if (first !== undefined) return new Peer(kind, child);
     }
@@ -118,8 +126,8 @@ async function measure(folder: string, peers: readonly Peer[]): Promise<{ serial
     call: await CallWork.open(folder, CALLERS),
   };
   try {
-    const serial = await interleave(contenders(ours, peers, SERIAL_EFFECTS, 1), ROUNDS, WARM_UP);
-    const group64 = await interleave(contenders(ours, peers, GROUP_EFFECTS, CALLERS), ROUNDS, WARM_UP);
+    const serial = await interleave(contenders(ours, peers, SERIAL_EFFECTS, 1), ROUNDS);
+    const group64 = await interleave(contenders(ours, peers, GROUP_EFFECTS, CALLERS), ROUNDS);
     return { serial: perSecond(serial), group64: perSecond(group64) };
   } finally {
     await ours.dispatch.close();
