@@ -7,7 +7,10 @@ if (file === undefined) {
   console.error('usage: npm run vectors -- FILE');
   process.exit(2);
 }
-const results = await replayVectors(resolve(file));
+const results = await replayVectors(resolve(file)).catch((error: unknown) => {
+  console.error(`${file} is no file of operations vectors: ${error instanceof Error ? error.message : String(error)}`);
+  process.exit(2);
+});
 for (const { name, problems } of results) {
   console.log(`${problems.length === 0 ? 'ok' : 'FAILED'} ${name}`);
   for (const problem of problems) console.log(`    ${problem}`);

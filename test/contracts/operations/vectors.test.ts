@@ -1,10 +1,80 @@
+import { spawnSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { canonicalJson, type JsonValue } from '../../../src/core/index.ts';
 import { replayVectors } from '../../fixtures/refund-desk/replay/replay.ts';
-import { assert, check } from '../../support/index.ts';
+import { readVectors, VECTOR_FORMAT } from '../../fixtures/refund-desk/replay/vector-file.ts';
+import { assert, check, temporaryFolder } from '../../support/index.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const GOLDEN = join(ROOT, 'test', 'vectors', 'operations.json');
+
+const golden = async () => readVectors(await readFile(GOLDEN));
+
+/** A file of its own, with the numbers spelled as they were read. */
+async function written(t: TestContext, sections: JsonValue): Promise<string> {
+  const file = join(await temporaryFolder(t), 'vectors.json');
+  await writeFile(file, canonicalJson(sections));
+  return file;
+}
 
 check('every case of the golden vectors of operations agrees', async () => {
-  const results = await replayVectors(join(import.meta.dirname, '..', '..', 'vectors', 'operations.json'));
+  const results = await replayVectors(GOLDEN);
   assert.ok(results.length > 300, `only ${results.length} cases were replayed`);
   const failed = results.filter(({ problems }) => problems.length > 0);
   assert.deepEqual(failed, []);
+});
+
+check('a file of any one section alone is replayed', async (t) => {
+  const silent = new Set(['format', 'about', 'how_to_replay', 'orders', 'tool_specs', 'default_fixture']);
+  for (const [section, cases] of Object.entries(await golden())) {
+    const alone = section === 'format' ? {} : { [section]: cases };
+    const results = await replayVectors(await written(t, { format: VECTOR_FORMAT, ...alone }));
+    assert.ok(silent.has(section) || results.length > 0, section);
+    assert.deepEqual(
+      results.filter(({ problems }) => problems.length > 0),
+      [],
+      section,
+    );
+  }
+});
+
+check('a case that cannot be played, and a section nobody knows, fail alone', async (t) => {
+  const { scenarios } = await golden();
+  const [first = null] = scenarios as JsonValue[];
+  const steps = [{ op: 'toString' }, { op: 'counts' }];
+  const file = await written(t, {
+    format: VECTOR_FORMAT,
+    observed_at: [{ now: 'soon', observed_at: null }],
+    scenarios: [first, { head: { id: 'X1', title: 'an odd one' }, steps }, first],
+    json_domain_rejections: [{ case: 'array of 2000' }, { case: 'a thought' }],
+    new_section: [],
+  });
+  const results = await replayVectors(file);
+  const failed = results.filter(({ problems }) => problems.length > 0).map(({ name }) => name);
+  const odd = ['new_section', 'observed_at "soon"', 'json_domain_rejections a thought', 'scenarios X1 an odd one'];
+  assert.deepEqual(failed, odd);
+  assert.equal(results.length, odd.length + 3);
+});
+
+const run = (file: string) =>
+  spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts', 'vectors.ts'), file], {
+    encoding: 'utf8',
+  });
+
+check('the command prints a line a case and the sum, and its exit code is the verdict', async (t) => {
+  const format = VECTOR_FORMAT;
+  const right = { now: 0, observed_at: '1970-01-01T00:00:00Z' };
+  const wrong = { now: 1, observed_at: '1970-01-01T00:00:00Z' };
+  const good = run(await written(t, { format, observed_at: [right] }));
+  assert.deepEqual([good.status, good.stdout], [0, 'ok observed_at 0\n1 passed, 0 failed\n']);
+  const bad = run(await written(t, { format, observed_at: [right, wrong] }));
+  assert.equal(bad.status, 1);
+  assert.match(bad.stdout, /^ok observed_at 0\nFAILED observed_at 1\n {4}.+\n1 passed, 1 failed\n$/);
+  for (const other of [{ format: 'another-1' }, []]) {
+    const refused = run(await written(t, other as JsonValue));
+    assert.deepEqual([refused.status, refused.stdout], [2, '']);
+    assert.match(refused.stderr, /is no file of operations vectors: /);
+  }
 });
