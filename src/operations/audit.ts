@@ -1,4 +1,4 @@
-import type { ReadTx, Row } from '../store/index.ts';
+import type { ReadTx, Row, SqlValue } from '../store/index.ts';
 import { operationFinding } from './audit-operation.ts';
 import { AUDIT_PAGE_ROWS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
@@ -31,6 +31,20 @@ export interface OperationsAudit {
 
 const number = (row: Row | undefined, column: string) => Number(row?.[column] ?? 0);
 
+/** Numbers as they are stored, whatever somebody stored: read as numbers, one beyond 2^53 would end the audit. */
+const exact = (text: string) => ({ text, integers: 'bigint' }) as const;
+const LOWEST_ROW_NUMBER = -(2n ** 63n);
+
+/** The row with its integers as numbers, or null where one is beyond 2^53, which this program never writes. */
+function numbersOf(row: Row): Row | null {
+  const plain: Record<string, SqlValue> = {};
+  for (const [column, value] of Object.entries(row)) {
+    plain[column] = typeof value === 'bigint' ? Number(value) : value;
+    if (typeof value === 'bigint' && !Number.isSafeInteger(plain[column])) return null;
+  }
+  return plain;
+}
+
 export async function countRows(tx: ReadTx): Promise<OperationCounts> {
   const row = await tx.get(COUNTS);
   return {
@@ -49,9 +63,12 @@ async function oneValue(tx: ReadTx, sql: string): Promise<string | number> {
 }
 
 async function foreignKeyViolations(tx: ReadTx) {
-  const rows = await tx.all('PRAGMA foreign_key_check');
+  const rows = await tx.all(exact('PRAGMA foreign_key_check'));
   const violations = rows.map((row) =>
-    ['table', 'rowid', 'parent', 'fkid'].map((column) => (row[column] ?? null) as string | number | null),
+    ['table', 'rowid', 'parent', 'fkid'].map((column) => {
+      const value = row[column] ?? null;
+      return typeof value === 'bigint' ? Number(value) : (value as string | null);
+    }),
   );
   return violations.sort((a, b) => String(a[0]).localeCompare(String(b[0]), 'en') || Number(a[1]) - Number(b[1]));
 }
@@ -59,13 +76,17 @@ async function foreignKeyViolations(tx: ReadTx) {
 /** Pages through all operations in one snapshot; a check that has to wait is started here and awaited afterwards. */
 async function auditOperations(tx: ReadTx, context: OperationsContext): Promise<Awaitable<string | null>[]> {
   const findings: Awaitable<string | null>[] = [];
-  let after = 0;
+  const page = exact(context.queries.auditPage);
+  let after = LOWEST_ROW_NUMBER;
   for (;;) {
-    const rows = await tx.all(context.queries.auditPage, [after, AUDIT_PAGE_ROWS]);
+    const rows = await tx.all(page, [after, AUDIT_PAGE_ROWS]);
     for (const row of rows) {
-      const finding = operationFinding(context, wholeOf(row));
+      const plain = numbersOf(row);
+      const finding = plain
+        ? operationFinding(context, wholeOf(plain))
+        : `operation ${String(row['status_ref'])}: a stored number is beyond 2^53`;
       if (finding !== null) findings.push(finding);
-      after = number(row, 'operation_pk');
+      after = row['operation_pk'] as bigint;
     }
     if (rows.length < AUDIT_PAGE_ROWS) return findings;
   }
@@ -73,10 +94,10 @@ async function auditOperations(tx: ReadTx, context: OperationsContext): Promise<
 
 async function orphanFindings(tx: ReadTx): Promise<string[]> {
   const findings: string[] = [];
-  for (const row of await tx.all(ORPHAN_OUTBOX))
-    findings.push(`outbox row ${number(row, 'operation_pk')} belongs to no operation`);
-  for (const row of await tx.all(ORPHAN_LOCAL))
-    findings.push(`local receipt ${number(row, 'operation_pk')} belongs to no operation`);
+  for (const row of await tx.all(exact(ORPHAN_OUTBOX)))
+    findings.push(`outbox row ${String(row['operation_pk'])} belongs to no operation`);
+  for (const row of await tx.all(exact(ORPHAN_LOCAL)))
+    findings.push(`local receipt ${String(row['operation_pk'])} belongs to no operation`);
   for (const row of await tx.all(ORPHAN_DOWNSTREAM)) {
     const statusRef = statusRefOf(effectIdentity(scopeOf(row), String(row['request_sha256'])));
     findings.push(`AUDIT_ORPHAN_DOWNSTREAM_RECEIPT[${statusRef}]`);

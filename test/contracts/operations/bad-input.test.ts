@@ -1,5 +1,7 @@
+import { DatabaseSync } from 'node:sqlite';
 import { HoldfastError, JsonNumber, type JsonObject } from '../../../src/core/index.ts';
 import {
+  type DispatchFailure,
   Principal,
   requestDigest,
   statusQueryCall,
@@ -87,10 +89,10 @@ for (const [what, value] of OUTSIDE)
     assert.deepEqual(await desk.operations.counts(), NOTHING);
   });
 
-async function prepared(desk: RefundDesk): Promise<string> {
+async function prepared(desk: RefundDesk, failure: DispatchFailure = 'none'): Promise<string> {
   const call = refundCall();
   const approvals = desk.approve(USER, call, 'valid', T0);
-  return statusRefIn(await desk.operations.dispatch(USER, call, { approvals, now: T0 }));
+  return statusRefIn(await desk.operations.dispatch(USER, call, { approvals, now: T0, failure }));
 }
 
 const H = 'f'.repeat(64);
@@ -98,6 +100,17 @@ const SECRET = 'tenant-of-somebody-else';
 
 /** One well-shaped wrong value for every column, and whether the audit can see it. */
 const COLUMNS: Readonly<Record<string, Readonly<Record<string, readonly [SqlValue, boolean]>>>> = {
+  // What a binding says cannot be told from its own row; a repeat that meets another one is refused, see below.
+  call_bindings: {
+    tenant_id: [SECRET, false],
+    subject_id: [SECRET, false],
+    provider: ['google', false],
+    api_family: ['messages', false],
+    response_id: [SECRET, false],
+    call_id: [SECRET, false],
+    fingerprint_sha256: [H, false],
+    created_at: [T0 + 1, false],
+  },
   operations: {
     tenant_id: [SECRET, true],
     subject_id: [SECRET, true],
@@ -132,6 +145,8 @@ const COLUMNS: Readonly<Record<string, Readonly<Record<string, readonly [SqlValu
     event_id: ['outbox_x', false],
     payload_json: ['{}', true],
     state: ['pending', true],
+    lease_owner: ['somebody-else', false],
+    lease_until: [2n ** 63n - 1n, true],
     attempt_count: [9, false],
     created_at: [T0 - 1, false],
     updated_at: [T0 + 1, false],
@@ -194,7 +209,8 @@ for (const [table, columns] of Object.entries(COLUMNS))
   for (const [column, [value, isSeen]] of Object.entries(columns))
     check(`a changed ${table}.${column} is ${isSeen ? 'found by the audit' : 'not bound by any digest'}`, async (t) => {
       const { desk } = await freshDesk(t);
-      const statusRef = await prepared(desk);
+      // Only what is being delivered has a lease.
+      const statusRef = await prepared(desk, column.startsWith('lease_') ? 'after_claim' : 'none');
       const lease = column === 'state' && table === 'outbox' ? ', lease_owner = NULL, lease_until = NULL' : '';
       const { changes } = await desk.store.write('test', (tx) =>
         tx.run(`UPDATE ${table} SET ${column} = ?${lease}`, [value]),
@@ -204,6 +220,68 @@ for (const [table, columns] of Object.entries(COLUMNS))
       const told = await readEverything(desk, statusRef);
       assert.ok(!told.join('\n').includes(SECRET));
     });
+
+/** The numbers of rows: foreign keys hold what they join, and nothing reads the one that joins nothing. */
+const ROW_NUMBERS = [
+  'downstream_receipts.downstream_pk',
+  'local_receipts.operation_pk',
+  'operations.operation_pk',
+  'outbox.operation_pk',
+];
+
+check('no column of the contracts’ tables is left out above', async (t) => {
+  const { desk } = await freshDesk(t);
+  const found = await desk.store.read('test', (tx) =>
+    tx.all(`SELECT m.name || '.' || c.name AS name FROM sqlite_schema m, pragma_table_info(m.name) c
+      WHERE m.type = 'table' AND m.name <> 'runtime_metadata' ORDER BY 1`),
+  );
+  const tried = Object.entries(COLUMNS).flatMap(([table, columns]) =>
+    Object.keys(columns).map((column) => `${table}.${column}`),
+  );
+  assert.deepEqual([...tried, ...ROW_NUMBERS].sort(), found.map((row) => String(row['name'])).sort());
+});
+
+check('the audit reports numbers that no reader can hold, whichever row they number, and goes on (I-9)', async (t) => {
+  const { desk, file } = await freshDesk(t);
+  const statusRef = await prepared(desk);
+  const database = new DatabaseSync(file, { enableForeignKeyConstraints: false });
+  for (const [table, key] of [
+    ['outbox', 2n ** 63n - 1n],
+    ['local_receipts', -(2n ** 60n)],
+  ] as const)
+    database.prepare(`UPDATE ${table} SET operation_pk = ?`).run(key);
+  database.prepare('UPDATE operations SET completed_at = ?').run(2n ** 53n);
+  database.close();
+  const audit = await desk.operations.audit();
+  assert.equal(audit.foreign_key_violations.length, 2);
+  assert.deepEqual(audit.semantic_errors, [
+    `operation ${statusRef}: a stored number is beyond 2^53`,
+    'outbox row 9223372036854775807 belongs to no operation',
+    'local receipt -1152921504606846976 belongs to no operation',
+  ]);
+});
+
+check('the audit looks at operations whose number is below zero too', async (t) => {
+  const { desk, file } = await freshDesk(t);
+  const statusRef = await prepared(desk);
+  const database = new DatabaseSync(file, { enableForeignKeyConstraints: false });
+  for (const table of ['operations', 'outbox', 'local_receipts'])
+    database.prepare(`UPDATE ${table} SET operation_pk = -1`).run();
+  database.close();
+  const [finding] = (await desk.operations.audit()).semantic_errors;
+  assert.ok(finding?.startsWith(`operation ${statusRef}: `), finding);
+});
+
+check('a repeat whose binding says something else is refused, and has no second effect', async (t) => {
+  const { desk } = await freshDesk(t);
+  await prepared(desk);
+  await desk.store.write('test', (tx) => tx.run('UPDATE call_bindings SET fingerprint_sha256 = ?', [H]));
+  const call = refundCall();
+  const approvals = desk.approve(USER, call, 'valid', T0);
+  const repeated = await desk.operations.dispatch(USER, call, { approvals, now: T0 + 1 });
+  assert.equal(codeOf(repeated), 'CALL_ID_CONFLICT');
+  assert.equal((await desk.operations.counts()).downstream_receipts, 1);
+});
 
 for (const text of [
   '',
