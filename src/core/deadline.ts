@@ -12,24 +12,38 @@ export interface Deadline {
  * of `AbortSignal.timeout` stays until its time is over, for each turn of each run. Keeps no process alive.
  */
 export function deadline(before: AbortSignal, ms: number): Deadline {
-  const own = new AbortController();
-  let over = false;
-  const follow = (): void => own.abort(before.reason);
-  const end = (): void => {
-    over = !own.signal.aborted;
-    own.abort(new DOMException('The time is over.', 'TimeoutError'));
-  };
-  const timer = setTimeout(end, ms).unref();
-  if (before.aborted) follow();
-  else before.addEventListener('abort', follow, { once: true });
-  return {
-    signal: own.signal,
-    get over() {
-      return over;
-    },
-    release: () => {
-      clearTimeout(timer);
-      before.removeEventListener('abort', follow);
-    },
-  };
+  return new OwnDeadline(before, ms);
+}
+
+class OwnDeadline implements Deadline {
+  readonly #own = new AbortController();
+  readonly #before: AbortSignal;
+  readonly #follow = (): void => this.#own.abort(this.#before.reason);
+  readonly #timer: NodeJS.Timeout;
+  #over = false;
+
+  constructor(before: AbortSignal, ms: number) {
+    this.#before = before;
+    this.#timer = setTimeout(() => this.#end(), ms).unref();
+    if (before.aborted) this.#follow();
+    else before.addEventListener('abort', this.#follow, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#own.signal;
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  release(): void {
+    clearTimeout(this.#timer);
+    this.#before.removeEventListener('abort', this.#follow);
+  }
+
+  #end(): void {
+    this.#over = !this.#own.signal.aborted;
+    this.#own.abort(new DOMException('The time is over.', 'TimeoutError'));
+  }
 }

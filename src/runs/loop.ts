@@ -12,7 +12,7 @@ import { carryOutSideBranch } from './side-branch/composed.ts';
 import { stand, standFailed } from './stand.ts';
 import type { TurnBounds } from './supervision.ts';
 import { carryOnReply, lastReply } from './take-up.ts';
-import { commitReply } from './turn.ts';
+import { commitReply, waits } from './turn.ts';
 
 /**
  * Carries a run of this process on until it waits, ends, or is stopped. The ledger is the only memory: whatever was
@@ -54,7 +54,7 @@ async function sideBranchFirst(context: RunsContext, driving: Driving): Promise<
   }
 }
 
-/** Asks for one reply, writes it down, carries out its calls; null when the run has ended with it. */
+/** Asks for one reply, writes it down, carries out its calls; null when the run has come to its stand with it. */
 async function nextReply(
   context: RunsContext,
   driving: Driving,
@@ -74,7 +74,7 @@ async function nextReply(
     const reply = await askModel(context, driving, messages, withinMs);
     const proposed = await commitReply(context, driving, messages, reply, unwritten, bounds.callsLeft);
     for (const standing of proposed.standings) driving.listener.onProposed?.(standing);
-    if (reply.calls.length === 0) return null;
+    if (reply.calls.length === 0 || waits(proposed)) return null;
     return await carryOutGroup(context, driving, proposed.groupId, proposed.standings);
   } catch (error) {
     await standAfter(context, driving, error, unwritten);

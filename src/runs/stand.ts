@@ -24,7 +24,7 @@ export async function stand(
 
 const unknownText = (reason: string): string => `The outcome of a call is unknown: ${reason}`;
 
-/** A reply that was written down as waiting has moved the run already; one that is taken up again has not. */
+/** A run that is no longer this process's stands as whoever had it since has left it. */
 async function standWaiting(context: RunsContext, driving: Driving, unwritten: readonly NewEvent[]): Promise<void> {
   try {
     await write(context, driving, { status: 'waiting_confirmation' }, unwritten);

@@ -42,15 +42,19 @@ export async function commitReply(
     const opened = openedBy(context, driving, reply);
     const proposed = await propose(tx, calls, place, { ...replyToWrite(driving, reply, checked), ...opened }, terms);
     await countTurn(tx, driving.run.runId, context.instanceId, { ...used, now: calls.clock.nowMs() });
-    const waits = proposed.standings.some((standing) => standing.state === 'waiting');
     const now = calls.clock.nowMs();
-    if (waits) await moveRun(tx, driving.run, context.instanceId, { status: 'waiting_confirmation' }, now);
+    if (waits(proposed)) await moveRun(tx, driving.run, context.instanceId, { status: 'waiting_confirmation' }, now);
     if (reply.calls.length === 0) {
       const completed = { status: 'completed', text: reply.text, finishedAt: now } as const;
       await moveRun(tx, driving.run, context.instanceId, completed, now);
     }
     return proposed;
   });
+}
+
+/** Whether a person has to decide about one of the calls: the commit of the reply has written the run down as waiting. */
+export function waits({ standings }: Pick<Proposed, 'standings'>): boolean {
+  return standings.some(({ state }) => state === 'waiting');
 }
 
 /** A group in which a follow-up acts is told of before it holds anything. */

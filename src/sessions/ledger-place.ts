@@ -12,21 +12,40 @@ export interface LedgerPlace {
   readonly position: number;
 }
 
-/** Of each place that was handed out: the transaction in which it is good, and the group. */
-const handedOut = new WeakMap<LedgerPlace, { readonly tx: Tx; readonly groupId: string }>();
+/**
+ * A place that was handed out: for the next event of one group, good in one transaction. It holds these itself: what a
+ * map beside it held of a transaction that is over would stay until the engine looks through all of its memory.
+ */
+class PlaceAfter implements LedgerPlace {
+  readonly rootFrameId: string;
+  readonly branchId: string;
+  readonly number: number;
+  readonly position: number;
+  readonly #tx: Tx;
+  readonly #groupId: string;
+
+  constructor(tx: Tx, groupId: string, before: LedgerPlace, sequence: number) {
+    this.rootFrameId = before.rootFrameId;
+    this.branchId = before.branchId;
+    this.number = sequence;
+    this.position = before.position + 1;
+    this.#tx = tx;
+    this.#groupId = groupId;
+  }
+
+  static isGoodIn(tx: Tx, groupId: string, place: LedgerPlace): boolean {
+    return #tx in place && place.#tx === tx && place.#groupId === groupId;
+  }
+}
 
 /** The place of the event that follows the line at `before` in a group, good in this transaction alone. */
 export function placeAfter(tx: Tx, groupId: string, before: LedgerPlace, sequence: number): LedgerPlace {
-  const { rootFrameId, branchId, position } = before;
-  const place = { rootFrameId, branchId, number: sequence, position: position + 1 };
-  handedOut.set(place, { tx, groupId });
-  return place;
+  return new PlaceAfter(tx, groupId, before, sequence);
 }
 
 /** Whether a place was handed out in this transaction for this group. */
 export function isGoodIn(tx: Tx, groupId: string, place: LedgerPlace): boolean {
-  const of = handedOut.get(place);
-  return of !== undefined && of.tx === tx && of.groupId === groupId;
+  return PlaceAfter.isGoodIn(tx, groupId, place);
 }
 
 /** What decides whether a line may be written. */

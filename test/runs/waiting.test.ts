@@ -129,3 +129,20 @@ check(
     );
   },
 );
+
+check(
+  'a run that comes to wait is written down in three commits, and nothing of those beside it is undone',
+  async (t) => {
+    const { holdfast, counts } = await openDesk(t);
+    const agent = holdfast.agent(asking());
+    counts.reset();
+    await agent.run('go');
+    const wrote = counts.events.filter((event) => event.kind === 'committed' && event.wrote);
+    assert.deepEqual(
+      wrote.flatMap((event) => ('names' in event ? event.names : [])).filter((name) => name !== 'instances.beat'),
+      ['runs.start', 'runs.reply', 'sessions.release'],
+    );
+    await Promise.all(Array.from({ length: 20 }, () => agent.run('go')));
+    assert.equal(counts.count('rolled_back'), 0);
+  },
+);
