@@ -149,7 +149,7 @@ export class HttpCall implements CallChannel {
     const plain = response.headers['content-encoding'] === undefined;
     if (plain && this.#session.exchanges.take(body, body, by).kind === 'taken') return;
     // A redirection is not passed on: a host that follows it would walk round the guard.
-    if (status >= 300) return settle({ kind: 'error', code: null, text }, status < 400 ? null : body);
+    if (status >= 300) return settle({ kind: 'failed', text }, status < 400 ? null : body);
     settle({ kind: 'unreadable' }, null);
   }
 

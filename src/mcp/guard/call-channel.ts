@@ -8,6 +8,8 @@ export interface Answered {
     | CallAnswer
     /** The server ended before it answered. */
     | { readonly kind: 'gone' }
+    /** Something on the way answered in its stead, after the request may have reached a tool. */
+    | { readonly kind: 'failed'; readonly text: string }
     /** The request was turned away before any tool was reached. */
     | { readonly kind: 'refused'; readonly text: string };
   readonly line: Uint8Array | null;

@@ -38,7 +38,8 @@ export function guardTool(sealed: SealedPolicy, name: string, reach: Reach): Too
     effect: described.effect,
     editable: described.editable,
     secretFields: described.secretFields,
-    onError: described.onError,
+    // What the policy promises is about an error that the server told, and is judged where its answer is: of a server
+    // that is gone, or that cannot be read, it says nothing.
     outputLimits: KEPT_LIMITS,
     timeoutMs: (described.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
     producer: sealed.policy.server,
@@ -103,7 +104,7 @@ const ONLY_THE_GUARD: ToolStatus = Object.freeze({
  * revisions; null for revisions that no guard made. It can be executed by nobody.
  */
 export function settledGuardTool(name: string, revisions: ToolRevisions): Tool | null {
-  const { handler, policy } = revisions;
+  const { handler } = revisions;
   const effect = POLICY_EFFECTS.find((one) => one === revisions.effect);
   if (handler !== VERSION || effect === undefined) return null;
   return tool({
@@ -111,7 +112,6 @@ export function settledGuardTool(name: string, revisions: ToolRevisions): Tool |
     description: '',
     inputSchema: ANY_OBJECT,
     effect,
-    onError: policy === `${VERSION}-not_done` ? 'not_done' : 'unknown',
     outputLimits: KEPT_LIMITS,
     revisions,
     execute: () => {

@@ -125,7 +125,8 @@ class LineChannel implements CallChannel {
     try {
       this.#wires.toServer(questionLine(id, { ...question, meta: call.message.meta }));
       const { answer } = await answered;
-      if (answer.kind === 'gone' || answer.kind === 'refused') throw new Error('The server did not answer.');
+      if (answer.kind === 'gone' || answer.kind === 'failed' || answer.kind === 'refused')
+        throw new Error('The server did not answer.');
       return answer;
     } finally {
       signal.removeEventListener('abort', forget);

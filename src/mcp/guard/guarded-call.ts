@@ -107,6 +107,10 @@ export class Deliveries {
         call.answerLine = line;
         call.said = answer;
         throw this.#failure(call, answer.text === '' ? 'The server answered with an error.' : answer.text);
+      case 'failed':
+        call.answerLine = line;
+        call.said = { kind: 'error', code: null, text: answer.text };
+        throw new Error(answer.text);
       case 'refused':
         // The server's door, not the tool, said no: the host has to see how.
         call.answerLine = line;
