@@ -4,7 +4,7 @@ import { settleByPerson } from '../../src/calls/index.ts';
 import { Principal } from '../../src/operations/index.ts';
 import { countingObserver } from '../../src/store/index.ts';
 import { assert, check } from '../support/index.ts';
-import { elsewhere, guardWorld, OPEN_POLICY, outcomeOf, resultOf } from './guard-world.ts';
+import { elsewhere, guardWorld, type Message, OPEN_POLICY, outcomeOf, resultOf } from './guard-world.ts';
 
 const operations = (dataDir: string) =>
   elsewhere(dataDir, async ({ runtime }) => {
@@ -80,6 +80,35 @@ check('a denied call and one that is not readable reach no server', async (t) =>
   world.send('{"jsonrpc":"2.0","id":3,"method":"ping","method":"tools/call","params":{"name":"write"}}\n');
   assert.equal(((await world.next())['error'] as { data: { code: string } }).data.code, 'MCP_MESSAGE_UNREADABLE');
   assert.deepEqual(world.effects(), []);
+});
+
+check(
+  'a line with a carriage return inside, where a server may begin another message, reaches no server',
+  async (t) => {
+    const world = await guardWorld(t);
+    const smuggled = '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"write","arguments":{"a":1}}}';
+    world.send(`{"jsonrpc":"2.0","id":1,"method":"ping","params":\r${smuggled}\r}\n`);
+    assert.match(
+      JSON.stringify(await world.next()),
+      /"id":null.*MCP_MESSAGE_UNREADABLE|MCP_MESSAGE_UNREADABLE.*"id":null/,
+    );
+    world.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call",\r"params":{"name":"write","arguments":{"a":2}}}\n`);
+    assert.equal((await world.next()).id, 3, 'a call is told of its own refusal');
+    world.send('{"jsonrpc":"2.0","id":4,"method":"ping"}\r\n');
+    assert.equal((await world.next())['method'], 'world/echo', 'at its end it is the end of the line');
+    assert.deepEqual(world.effects(), []);
+  },
+);
+
+check('an answer with a carriage return inside, where a host may read another, is unknown', async (t) => {
+  const tools = { ...OPEN_POLICY.tools, divides: { effect: 'once', on_error: 'not_done' } };
+  const rules = [...OPEN_POLICY.rules, { id: 'divides', tools: ['divides'], decision: 'allow' }];
+  const world = await guardWorld(t, { policy: { ...OPEN_POLICY, tools, rules } });
+  world.send({ id: 1, method: 'tools/call', params: { name: 'divides', arguments: { a: 1 } } });
+  const line = await world.line();
+  assert.equal(outcomeOf(JSON.parse(line) as Message)?.outcome, 'unknown');
+  assert.doesNotMatch(line, /\r|all is well/);
+  assert.equal(world.effects().length, 1);
 });
 
 check('a server that dies in a call leaves it unknown, in words that are no success', async (t) => {

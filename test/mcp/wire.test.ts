@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Continuations } from '../../src/mcp/wire/continuations.ts';
-import { type Framed, LineFramer } from '../../src/mcp/wire/line-framer.ts';
+import { type Framed, isDivided, LineFramer, partsOf } from '../../src/mcp/wire/line-framer.ts';
 import { idKey, type ToolCallMessage } from '../../src/mcp/wire/message.ts';
 import { withToolListed } from '../../src/mcp/wire/listed-tool.ts';
 import { readHostLine } from '../../src/mcp/wire/read-host-line.ts';
@@ -156,6 +156,22 @@ check('what the server might read otherwise than the guard is not passed on', ()
   ]);
   assert.ok(batch.kind === 'refused' && batch.code === 'MCP_BATCH_REFUSED');
   assert.equal(host([{ id: 1, method: 'ping' }, 7]).kind, 'refused');
+});
+
+check('a carriage return divides a line wherever it is not its end', () => {
+  for (const [line, divided] of [
+    ['{}\n', false],
+    ['{}\r\n', false],
+    ['{}\r\r\n', false],
+    ['\r\n', false],
+    ['{}', false],
+    ['{\r}\n', true],
+    ['\r{}\n', true],
+    ['{}\r{}', true],
+  ] as const)
+    assert.equal(isDivided(bytes(line)), divided, JSON.stringify(line));
+  const parts = partsOf(bytes('a\rb\r\rc\n')).map((part) => Buffer.from(part).toString());
+  assert.deepEqual(parts, ['a', 'b', '', 'c\n']);
 });
 
 const waiting =

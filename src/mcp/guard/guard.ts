@@ -1,5 +1,6 @@
 import { type Ids, type JsonObject, LIMITS } from '../../core/index.ts';
-import { type CallAnswer, idKey, type ToolCallMessage } from '../wire/message.ts';
+import { isDivided } from '../wire/line-framer.ts';
+import { type CallAnswer, type HostMessage, idKey, type ToolCallMessage } from '../wire/message.ts';
 import { readHostLine } from '../wire/read-host-line.ts';
 import { errorLine, questionLine } from '../wire/write-line.ts';
 import type { Answered, CallChannel, Question } from './call-channel.ts';
@@ -35,7 +36,7 @@ export class Guard {
   /** A whole line from the host. */
   hostLine(bytes: Uint8Array): void {
     const { wires } = this.#options;
-    const message = readHostLine(bytes);
+    const message = isDivided(bytes) ? divided(readHostLine(bytes)) : readHostLine(bytes);
     switch (message.kind) {
       case 'call':
         return this.#take(message, bytes);
@@ -61,7 +62,9 @@ export class Guard {
 
   /** A whole line from the server: an answer to a call is told when its outcome is known, anything else passes. */
   serverLine(bytes: Uint8Array): void {
-    if (this.#channel.exchanges.take(bytes).kind === 'none') this.#options.wires.toHost(this.#lists.told(bytes));
+    const { exchanges } = this.#channel;
+    const answers = isDivided(bytes) ? exchanges.takeDivided(bytes) : exchanges.take(bytes).kind !== 'none';
+    if (!answers) this.#options.wires.toHost(this.#lists.told(bytes));
   }
 
   /** A part of a line that is too long to be looked into: from the host it is refused, from the server it passes. */
@@ -92,6 +95,12 @@ export class Guard {
     this.#channel.exchanges.expect(message.id);
     this.#desk.take(idKey(message.id), { message, line, channel: this.#channel });
   }
+}
+
+/** A server that ends lines at carriage returns as well would read other messages in such a line. */
+function divided(message: HostMessage): HostMessage {
+  const id = message.kind === 'call' || message.kind === 'list' ? message.id : null;
+  return { kind: 'refused', code: 'MCP_MESSAGE_UNREADABLE', id, text: 'A carriage return stands inside the message.' };
 }
 
 /** The one channel of all calls between a host and a server that speak in lines. */

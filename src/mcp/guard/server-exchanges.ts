@@ -1,4 +1,5 @@
 import { LIMITS } from '../../core/index.ts';
+import { partsOf } from '../wire/line-framer.ts';
 import { idKey, type RpcId } from '../wire/message.ts';
 import { idsInBatch, readServerLine } from '../wire/read-server-line.ts';
 import type { Answered } from './call-channel.ts';
@@ -60,6 +61,20 @@ export class ServerExchanges<Via = never> {
     }
     const unreadable = { answer: { kind: 'unreadable' }, line: raw, via } as const;
     return idsInBatch(line).filter((id) => this.settle(id, unreadable)).length > 0 ? TAKEN : NONE;
+  }
+
+  /**
+   * Takes a line in which a host may read several: whatever it or a part of it answers is answered in two ways. False
+   * where it answers nothing.
+   */
+  takeDivided(line: Uint8Array): boolean {
+    const knows = (key: string): boolean => this.#waiting.has(key) || this.#closed.has(key);
+    const ids = [line, ...partsOf(line)].flatMap((part) => {
+      const message = readServerLine(part, knows);
+      return message.kind === 'answer' ? [message.id] : idsInBatch(part).filter((id) => knows(idKey(id)));
+    });
+    for (const id of ids) this.settle(id, { answer: { kind: 'unreadable' }, line: null, via: null });
+    return ids.length > 0;
   }
 
   /** Settles a request that waits; false where it does not. */

@@ -10,6 +10,7 @@ export type Framed =
   | { readonly kind: 'part'; readonly bytes: Uint8Array; readonly last: boolean };
 
 const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 
 /** Cuts a byte stream into lines, as MCP over stdio sends its messages. */
 export class LineFramer {
@@ -60,4 +61,21 @@ export class LineFramer {
     this.#size = 0;
     return bytes;
   }
+}
+
+/** Whether a carriage return stands inside a line: whoever ends lines there as well reads several messages in it. */
+export function isDivided(line: Uint8Array): boolean {
+  const at = line.indexOf(CARRIAGE_RETURN);
+  return at >= 0 && line.subarray(at).some((byte) => byte !== CARRIAGE_RETURN && byte !== LINE_FEED);
+}
+
+/** What is read in such a line by whoever ends lines at carriage returns as well. */
+export function partsOf(line: Uint8Array): readonly Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  let start = 0;
+  for (let end = line.indexOf(CARRIAGE_RETURN); end >= 0; end = line.indexOf(CARRIAGE_RETURN, start)) {
+    parts.push(line.subarray(start, end));
+    start = end + 1;
+  }
+  return [...parts, line.subarray(start)];
 }
