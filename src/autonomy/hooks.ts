@@ -22,9 +22,10 @@ export const autonomyHooks: SessionHooks = {
   checkpointParts: async (tx, { rootFrameId }) => ({ autoEventCursor: await rootCursor(tx, rootFrameId) }),
 };
 
-/** What belongs to no bound group costs one statement. */
+/** What belongs to no bound group costs one statement; in a group that was opened just now, none. */
 async function admit(tx: Tx, admission: Admission): Promise<void> {
-  if (admission.what === 'group' || (admission.what === 'event' && admission.observes)) return;
+  if (admission.what === 'group') return;
+  if (admission.what === 'event' && (admission.observes || admission.groupIsNew)) return;
   const row = await tx.get(sql.BINDING_OF_GROUP, [admission.groupId]);
   if (!row) return;
   const binding = sql.BINDINGS.read(row);

@@ -1,6 +1,6 @@
 import { type CallBinding, consume } from '../approvals/index.ts';
 import { fail, LIMITS, unixSeconds } from '../core/index.ts';
-import { claim } from '../effects/index.ts';
+import { claimNext } from '../effects/index.ts';
 import {
   digestForCall,
   type KeyedCall,
@@ -194,7 +194,7 @@ function approvalOf(
 
 async function claimEffect(tx: Tx, of: Beginning, statusRef: string): Promise<void> {
   const { place, call, scope } = of;
-  await claim(
+  await claimNext(
     tx,
     { tenantId: place.principal.tenant, runId: place.runId },
     {

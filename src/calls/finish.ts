@@ -1,5 +1,5 @@
 import { HoldfastError, unixSeconds, utcText } from '../core/index.ts';
-import { type LedgerRun, recordObservation, recordOutcome, settleOperation } from '../effects/index.ts';
+import { type LedgerRun, recordObservation, settleNext, settleOperation } from '../effects/index.ts';
 import type { PreparedRequest, Receipt, ReservedOperation } from '../operations/index.ts';
 import { appendEvent, type Principal } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
@@ -149,7 +149,7 @@ export async function settleEffects(
   end: EffectEnd,
 ): Promise<void> {
   const { principal, statusRef, effect } = of;
-  if (effect && (await recordOutcome(tx, effect.run, { ...end, effectId: effect.effectId }))) return;
+  if (effect && (await settleNext(tx, effect.run, { ...end, effectId: effect.effectId }))) return;
   await settleOperation(tx, { tenantId: principal.tenant, operationId: statusRef }, end);
 }
 

@@ -94,7 +94,7 @@ async function stand(
   }
   const verdict = judge(context, at.place, checked.call, at.rules, at.terms);
   const standing = await carryOut(tx, context, at, checked.call, verdict);
-  return { standing, wrote: verdict.decision !== 'allow' || verdict.shadow !== undefined };
+  return { standing, wrote: verdict.decision !== 'allow' || verdict.shadow !== null };
 }
 
 /** Writes down what a verdict comes to for one call that has neither run nor been refused. */

@@ -22,9 +22,17 @@ export function requireUnixSeconds(name: string, value: unknown): number {
   throw fail('INVALID_VALUE', `${name} must be whole seconds of a UTC datetime up to the year 9999.`);
 }
 
+/** Of the many that ask within one second, the first has its text made. */
+let spelled = { seconds: Number.NaN, text: '' };
+
 /** `2026-07-19T00:00:00Z`: a second in UTC without a fraction. */
 export function utcText(seconds: number): string {
-  return `${new Date(requireUnixSeconds('the time', seconds) * 1000).toISOString().slice(0, 19)}Z`;
+  if (seconds !== spelled.seconds)
+    spelled = {
+      seconds,
+      text: `${new Date(requireUnixSeconds('the time', seconds) * 1000).toISOString().slice(0, 19)}Z`,
+    };
+  return spelled.text;
 }
 
 export type ClockState =

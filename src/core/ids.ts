@@ -21,32 +21,38 @@ export function createIds(clock: Clock, fill: (bytes: Uint8Array) => void = rand
   let used = POOL_BYTES;
   let lastMs = -1;
   let counter = 0;
+  /** The milliseconds as digits: many ids are made in one. */
+  let time = '';
 
-  const random = (): Buffer => {
+  /** Where the next random bytes stand in the pool. */
+  const random = (): number => {
     if (used + RANDOM_BYTES > POOL_BYTES) {
       fill(pool);
       used = 0;
     }
     used += RANDOM_BYTES;
-    return pool.subarray(used - RANDOM_BYTES, used);
+    return used - RANDOM_BYTES;
+  };
+
+  const begin = (ms: number, seed: number): void => {
+    lastMs = ms;
+    counter = seed;
+    time = ms.toString(16).padStart(12, '0');
   };
 
   const tick = (nowMs: number, seed: number): void => {
     counter += 1;
-    if (nowMs > lastMs) [lastMs, counter] = [nowMs, seed];
-    else if (counter === COUNTER_LIMIT) [lastMs, counter] = [lastMs + 1, seed];
+    if (nowMs > lastMs) begin(nowMs, seed);
+    else if (counter === COUNTER_LIMIT) begin(lastMs + 1, seed);
   };
 
   return {
     next() {
-      const bytes = random();
-      tick(clock.nowMs(), bytes.readUInt16BE(0) & 0x7ff);
-      const tail = ((bytes[2] as number) & 0x3f) | 0x80;
+      const at = random();
+      tick(clock.nowMs(), pool.readUInt16BE(at) & 0x7ff);
+      const tail = ((pool[at + 2] as number) & 0x3f) | 0x80;
       return (
-        lastMs.toString(16).padStart(12, '0') +
-        (0x7000 | counter).toString(16) +
-        tail.toString(16) +
-        bytes.toString('hex', 3, RANDOM_BYTES)
+        time + (0x7000 | counter).toString(16) + tail.toString(16) + pool.toString('hex', at + 3, at + RANDOM_BYTES)
       );
     },
   };

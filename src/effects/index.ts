@@ -14,12 +14,15 @@ export { type EffectHistory, historyOf } from './history.ts';
 export { type Journal, type JournalOptions, loadJournal, openJournal } from './journal/journal.ts';
 export {
   claim,
+  claimNext,
+  type EffectEnding,
   type LedgerClaimInput,
   type LedgerRun,
   readHistory,
   recordObservation,
   recordOutcome,
   recoverInterrupted,
+  settleNext,
   settleOperation,
 } from './ledger/ledger.ts';
 export { openLedgerLog } from './ledger/log.ts';

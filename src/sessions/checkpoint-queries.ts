@@ -49,12 +49,12 @@ export const COUNT_BRANCHES = `SELECT COUNT(*) AS branches FROM session_branches
 export const SET_ACTIVE_BRANCH = `UPDATE sessions SET active_branch_id = ?, updated_at = ?
 WHERE root_frame_id = ? AND active_branch_id = ?`;
 
-// By the session's own order, in which a branch's messages are not far apart: an index by branch would be written with
-// every message.
+// By the session's own order, in which a branch's lines are not far apart: an index by branch would be written with
+// every line.
 export const SEGMENT_MESSAGES = `SELECT * FROM messages WHERE root_frame_id = ? AND branch_id = ? AND seq > ? AND seq <= ?
 ORDER BY seq LIMIT ?`;
-export const SEGMENT_GROUPS = `SELECT * FROM action_groups WHERE branch_id = ? AND position > ? AND position <= ?
-ORDER BY position LIMIT ?`;
+export const SEGMENT_GROUPS = `SELECT * FROM action_groups WHERE root_frame_id = ? AND branch_id = ? AND position > ?
+  AND position <= ? ORDER BY position LIMIT ?`;
 export const SEGMENT_EVENTS = `SELECT e.* FROM action_events e JOIN action_groups g ON g.group_id = e.group_id
 WHERE e.root_frame_id = ? AND g.branch_id = ? AND e.position > ? AND e.position <= ? ORDER BY e.position LIMIT ?`;
 

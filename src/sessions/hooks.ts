@@ -19,6 +19,8 @@ export type Admission =
       readonly toolCallId: string | null;
       /** True for an observation of something that had begun: it gives no new authority. */
       readonly observes: boolean;
+      /** True where the same transaction has opened the group: nobody can have bound it to anything before. */
+      readonly groupIsNew: boolean;
     }
   | { readonly what: 'attempt'; readonly groupId: string; readonly step: 'allocated' | 'started' }
   /** A permission given after a restart becomes usable, or is used. */

@@ -1,7 +1,7 @@
 import { fail } from '../core/index.ts';
 import type { Row, Tx } from '../store/index.ts';
 import type { Principal } from './model.ts';
-import { EVENT_PLACE, GROUP_PLACE, WHY_REFUSED } from './queries.ts';
+import { EVENT_PLACE, GROUP_PLACE, SHOWN_EVENT_PLACE, WHY_REFUSED } from './queries.ts';
 
 /** Where the next line of the action ledger stands. Nobody else takes the place while the transaction is open. */
 export interface LedgerPlace {
@@ -10,6 +10,8 @@ export interface LedgerPlace {
   /** A group's ordinal on its branch, an event's sequence in its group. */
   readonly number: number;
   readonly position: number;
+  /** The next number of the session's messages, where the line at this place shows. */
+  readonly messageSeq?: number;
 }
 
 /**
@@ -23,24 +25,35 @@ class PlaceAfter implements LedgerPlace {
   readonly position: number;
   readonly #tx: Tx;
   readonly #groupId: string;
+  readonly #isNew: boolean;
 
-  constructor(tx: Tx, groupId: string, before: LedgerPlace, sequence: number) {
+  constructor(tx: Tx, groupId: string, before: LedgerPlace, sequence: number, isNew: boolean) {
     this.rootFrameId = before.rootFrameId;
     this.branchId = before.branchId;
     this.number = sequence;
     this.position = before.position + 1;
     this.#tx = tx;
     this.#groupId = groupId;
+    this.#isNew = isNew;
   }
 
   static isGoodIn(tx: Tx, groupId: string, place: LedgerPlace): boolean {
     return #tx in place && place.#tx === tx && place.#groupId === groupId;
   }
+
+  static isInNewGroup(place: LedgerPlace): boolean {
+    return #tx in place && place.#isNew;
+  }
 }
 
-/** The place of the event that follows the line at `before` in a group, good in this transaction alone. */
-export function placeAfter(tx: Tx, groupId: string, before: LedgerPlace, sequence: number): LedgerPlace {
-  return new PlaceAfter(tx, groupId, before, sequence);
+/** The place of the first event of a group that this transaction has just opened at `at`. */
+export function firstPlace(tx: Tx, groupId: string, at: LedgerPlace): LedgerPlace {
+  return new PlaceAfter(tx, groupId, at, 0, true);
+}
+
+/** The place of the event that follows the one at `before` in a group, good in this transaction alone. */
+export function placeAfter(tx: Tx, groupId: string, before: LedgerPlace): LedgerPlace {
+  return new PlaceAfter(tx, groupId, before, before.number + 1, PlaceAfter.isInNewGroup(before));
 }
 
 /** Whether a place was handed out in this transaction for this group. */
@@ -48,10 +61,15 @@ export function isGoodIn(tx: Tx, groupId: string, place: LedgerPlace): boolean {
   return PlaceAfter.isGoodIn(tx, groupId, place);
 }
 
+/** Whether a place that is good in this transaction is in a group that the transaction has opened. */
+export function isInNewGroup(place: LedgerPlace): boolean {
+  return PlaceAfter.isInNewGroup(place);
+}
+
 /** What decides whether a line may be written. */
 interface Entering {
   /** Refuse unless this ticket is held and its lease has not ended. */
-  readonly ticketId?: string;
+  readonly ticketId?: string | undefined;
   /** Passes the quarantine and any revert marker. */
   readonly imported?: unknown;
 }
@@ -77,10 +95,11 @@ export async function groupPlace(
 export async function eventPlace(
   tx: Tx,
   principal: Principal,
-  event: Entering & { readonly groupId: string; readonly observes: boolean },
+  event: Entering & { readonly groupId: string; readonly observes: boolean; readonly shows?: boolean },
   clockMs: number,
 ): Promise<LedgerPlace> {
-  const row = await tx.get(EVENT_PLACE, [...pen(event, clockMs), event.groupId, principal.tenant]);
+  const text = event.shows === true ? SHOWN_EVENT_PLACE : EVENT_PLACE;
+  const row = await tx.get(text, [...pen(event, clockMs), event.groupId, principal.tenant]);
   const refusal = row ? refusalAt(row, event, event.observes) : groupNotFound();
   if (refusal) throw refusal;
   return placeOf(row as Row);
@@ -97,6 +116,7 @@ function placeOf(row: Row): LedgerPlace {
     branchId: String(row['branch_id']),
     number: Number(row['number']),
     position: Number(row['position']),
+    ...(row['message_seq'] === undefined ? {} : { messageSeq: Number(row['message_seq']) }),
   };
 }
 

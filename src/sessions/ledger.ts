@@ -11,7 +11,15 @@ import { appendFeed, type SqlValue, type Tx } from '../store/index.ts';
 import { checkId, checkJsonText, checkLongText, checkWord } from './bounds.ts';
 import { admitAll, type SessionHooks } from './hooks.ts';
 import type { ActionEventType, ActionGroupKind, Principal } from './model.ts';
-import { eventPlace, groupPlace, isGoodIn, type LedgerPlace, placeAfter } from './ledger-place.ts';
+import {
+  eventPlace,
+  firstPlace,
+  groupPlace,
+  isGoodIn,
+  isInNewGroup,
+  type LedgerPlace,
+  placeAfter,
+} from './ledger-place.ts';
 import { INSERT_EVENT, INSERT_GROUP, INSERT_MESSAGE, NEXT_MESSAGE, SEAL_GROUP } from './queries.ts';
 import { type Rendering, renderEvent, renderGroup } from './rendering.ts';
 import { jsonOrNull } from './rows.ts';
@@ -131,14 +139,14 @@ export async function openGroup(
       });
   const messageSeq = await show(tx, context, shown, { rootFrameId, branchId, groupId: id, eventId: null, now });
   await appendFeed(tx, { tenantId: principal.tenant, kind: 'action_group.opened', reference: id });
-  return { id, ordinal: place.number, position: place.position, messageSeq, next: placeAfter(tx, id, place, 0) };
+  return { id, ordinal: place.number, position: place.position, messageSeq, next: firstPlace(tx, id, place) };
 }
 
 /**
  * Appends one event to a group, and the message it shows, in the caller's transaction.
  * Refuses with ACTION_GROUP_NOT_FOUND, SESSION_QUARANTINED, SESSION_REVERTING, TICKET_LOST, INVALID_VALUE,
  * LIMIT_REACHED, or what a hook throws. Two statements, one where its place is given; a result of a call that shows costs
- * two more, and a feed entry.
+ * one more, and a feed entry.
  */
 export async function appendEvent(
   tx: Tx,
@@ -151,12 +159,14 @@ export async function appendEvent(
   const late = observes(event);
   const actionId = event.actionId ?? null;
   const toolCallId = event.toolCallId ?? null;
-  await admitAll(tx, context.hooks, { what: 'event', groupId, type, actionId, toolCallId, observes: late });
+  const known = knownPlace(tx, event);
+  const groupIsNew = known !== undefined && isInNewGroup(known);
+  await admitAll(tx, context.hooks, { what: 'event', groupId, type, actionId, toolCallId, observes: late, groupIsNew });
   const now = event.imported?.createdAt ?? context.clock.nowMs();
   const id = event.imported?.id ?? context.ids.next();
-  const place = await placeOfEvent(tx, context, principal, event, late);
-  await tx.run(INSERT_EVENT, eventParams(event, id, now, place));
   const shown = event.imported ? undefined : renderEvent({ type, toolCallId, result: event.result ?? null });
+  const place = known ?? (await placeOfEvent(tx, context, principal, event, late, shown !== undefined));
+  await tx.run(INSERT_EVENT, eventParams(event, id, now, place));
   const messageSeq = await show(tx, context, shown, { ...place, groupId, eventId: id, now });
   if (event.feed !== null) {
     const entry = event.feed ?? { kind: `action_event.${type}`, reference: id };
@@ -167,21 +177,24 @@ export async function appendEvent(
     sequence: place.number,
     position: place.position,
     messageSeq,
-    next: placeAfter(tx, groupId, place, place.number + 1),
+    next: placeAfter(tx, groupId, place),
   };
 }
 
-/** Where an event stands: where its caller knows it from this transaction, else where it is found. */
-async function placeOfEvent(
+/** Where an event stands, where its caller knows it from this transaction. */
+function knownPlace(tx: Tx, { at, groupId, ticketId }: NewEvent): LedgerPlace | undefined {
+  return at !== undefined && ticketId === undefined && isGoodIn(tx, groupId, at) ? at : undefined;
+}
+
+function placeOfEvent(
   tx: Tx,
   context: SessionContext,
   principal: Principal,
-  event: NewEvent,
-  late: boolean,
+  { groupId, ticketId, imported }: NewEvent,
+  observes: boolean,
+  shows: boolean,
 ): Promise<LedgerPlace> {
-  const { at, groupId, ticketId } = event;
-  if (at !== undefined && ticketId === undefined && isGoodIn(tx, groupId, at)) return at;
-  return eventPlace(tx, principal, { ...event, observes: late }, context.clock.nowMs());
+  return eventPlace(tx, principal, { groupId, ticketId, imported, observes, shows }, context.clock.nowMs());
 }
 
 function groupParams(group: NewGroup, id: string, now: number, place: LedgerPlace): SqlValue[] {
@@ -258,6 +271,8 @@ interface ShownAt {
   readonly groupId: string;
   readonly eventId: string | null;
   readonly now: number;
+  /** The message's number, where it was looked for with the line's place. */
+  readonly messageSeq?: number;
 }
 
 async function show(
@@ -267,7 +282,7 @@ async function show(
   at: ShownAt,
 ): Promise<number | null> {
   if (!shown) return null;
-  const seq = Number((await tx.get(NEXT_MESSAGE, [at.rootFrameId]))?.['seq']);
+  const seq = at.messageSeq ?? Number((await tx.get(NEXT_MESSAGE, [at.rootFrameId]))?.['seq']);
   await tx.run(INSERT_MESSAGE, [
     context.ids.next(),
     at.rootFrameId,

@@ -18,7 +18,13 @@ export const COUNT_HISTORY = `SELECT (SELECT COUNT(*) FROM messages WHERE root_f
   (SELECT COUNT(*) FROM session_branches WHERE root_frame_id = ?) AS branches,
   (SELECT COUNT(*) FROM session_checkpoints WHERE root_frame_id = ?) AS checkpoints,
   (SELECT COUNT(*) FROM restore_operations WHERE root_frame_id = ?) AS operations`;
-export const LAST_ORDINAL_BY = `SELECT MAX(ordinal) AS ordinal FROM action_groups WHERE branch_id = ? AND position <= ?`;
+/**
+ * A branch's ordinals rise with its positions. The session's groups are walked back from the position, and no further
+ * than to the branch's first: branch, session, branch, position.
+ */
+export const LAST_ORDINAL_BY = `SELECT ordinal FROM action_groups
+WHERE position >= (SELECT position FROM action_groups WHERE branch_id = ? ORDER BY ordinal LIMIT 1)
+  AND root_frame_id = ? AND branch_id = ? AND position <= ? ORDER BY position DESC LIMIT 1`;
 export const SESSION_MARK = `SELECT 'active' AS what, active_branch_id AS value FROM sessions WHERE root_frame_id = ?
 UNION ALL SELECT 'message', CAST(MAX(seq) AS TEXT) FROM messages WHERE root_frame_id = ?
 UNION ALL SELECT 'event', CAST(MAX(position) AS TEXT) FROM action_events WHERE root_frame_id = ?

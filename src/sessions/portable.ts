@@ -65,8 +65,13 @@ export async function countHistory(tx: ReadTx, root: string): Promise<HistoryCou
 }
 
 /** The place of the last group of a branch at or before a position of the ledger; null where there is none. */
-export async function lastOrdinalBy(tx: ReadTx, branchId: string, position: number): Promise<number | null> {
-  const row = await tx.get(sql.LAST_ORDINAL_BY, [branchId, position]);
+export async function lastOrdinalBy(
+  tx: ReadTx,
+  of: { readonly rootFrameId: string; readonly branchId: string },
+  position: number,
+): Promise<number | null> {
+  const { rootFrameId, branchId } = of;
+  const row = await tx.get(sql.LAST_ORDINAL_BY, [branchId, rootFrameId, branchId, position]);
   return row?.['ordinal'] == null ? null : Number(row['ordinal']);
 }
 

@@ -34,11 +34,18 @@ export const GROUP_PLACE = `SELECT b.root_frame_id, b.branch_id, ${placeIn('b.ro
   (SELECT COALESCE(MAX(ordinal) + 1, 0) FROM action_groups WHERE branch_id = b.branch_id) AS number
 FROM session_branches b JOIN sessions s ON s.root_frame_id = b.root_frame_id
 WHERE b.branch_id = ? AND b.root_frame_id = ? AND s.tenant_id = ?`;
-/** Where the next event of a group stands. Parameters: ticket, ticket, now, group, tenant. */
-export const EVENT_PLACE = `SELECT g.root_frame_id, g.branch_id, ${placeIn('g.root_frame_id')},
+const nextMessage = (root: string): string =>
+  `(SELECT COALESCE(MAX(seq) + 1, 1) FROM messages WHERE root_frame_id = ${root})`;
+const eventPlace = (
+  more: string,
+): string => `SELECT g.root_frame_id, g.branch_id, ${placeIn('g.root_frame_id')}, ${more}
   (SELECT COALESCE(MAX(sequence) + 1, 0) FROM action_events WHERE group_id = g.group_id) AS number
 FROM action_groups g JOIN sessions s ON s.root_frame_id = g.root_frame_id
 WHERE g.group_id = ? AND s.tenant_id = ?`;
+/** Where the next event of a group stands. Parameters: ticket, ticket, now, group, tenant. */
+export const EVENT_PLACE = eventPlace('');
+/** The same for an event that shows, with the number of its message. */
+export const SHOWN_EVENT_PLACE = eventPlace(`${nextMessage('g.root_frame_id')} AS message_seq,`);
 
 export const INSERT_GROUP = `
 INSERT INTO action_groups (group_id, root_frame_id, branch_id, turn_id, ordinal, position, kind, provider, model,
@@ -55,7 +62,7 @@ SELECT b.branch_id, ${quarantined('b.root_frame_id')} AS quarantined, ${revertin
 FROM session_branches b JOIN sessions s ON s.root_frame_id = b.root_frame_id
 WHERE b.branch_id = COALESCE(?, (SELECT branch_id FROM action_groups WHERE group_id = ?)) AND s.tenant_id = ?`;
 
-export const NEXT_MESSAGE = `SELECT COALESCE(MAX(seq) + 1, 1) AS seq FROM messages WHERE root_frame_id = ?`;
+export const NEXT_MESSAGE = `SELECT ${nextMessage('?')} AS seq`;
 export const INSERT_MESSAGE = `
 INSERT INTO messages (message_id, root_frame_id, branch_id, seq, role, content, metadata, group_id, event_id, created_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;

@@ -154,6 +154,15 @@ ON messages WHEN OLD.group_id IS NOT NULL AND ${DELETING} IS NULL
 BEGIN SELECT RAISE(ABORT, 'a message that shows the ledger is immutable'); END;
 `;
 
+/**
+ * Groups are looked up by id, by their place on the branch and by their place in the session. Two indexes more were
+ * written with every group, and asked only by readers whom the session's own order serves as well.
+ */
+const GROUPS_IN_TWO_ORDERS = `
+DROP INDEX action_groups_by_turn;
+DROP INDEX action_groups_by_branch;
+`;
+
 export const sessionsSchema: ContextSchema = {
   context: 'sessions',
   migrations: [
@@ -163,5 +172,6 @@ export const sessionsSchema: ContextSchema = {
     { number: 4, name: 'artifacts, deliveries, notebook and side records', sqlite: RECORD_TABLES },
     { number: 5, name: 'records keep what travels with them', sqlite: RECORDS_TRAVEL_WHOLE },
     { number: 6, name: 'bytes of artifact versions are kept', sqlite: CONTENT_TABLES },
+    { number: 7, name: 'action groups in two orders', sqlite: GROUPS_IN_TWO_ORDERS },
   ],
 };

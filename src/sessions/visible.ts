@@ -42,7 +42,8 @@ export async function visibleGroups(
   query: PageQuery = {},
 ): Promise<Page<ActionGroup>> {
   const segments = await visibleSegments(tx, await requireBranch(tx, principal, of.rootFrameId, of.branchId), 'action');
-  const rows = { text: sql.SEGMENT_GROUPS, params: [], of: groupOf, placeOf: (group: ActionGroup) => group.position };
+  const placeOf = (group: ActionGroup): number => group.position;
+  const rows = { text: sql.SEGMENT_GROUPS, params: [of.rootFrameId], of: groupOf, placeOf };
   return walkSegments(tx, segments, query, rows);
 }
 

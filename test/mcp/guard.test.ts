@@ -65,6 +65,8 @@ check('a write that nothing holds costs two commits, a read none that its host w
       .flatMap((event) => (event.kind === 'committed' && event.wrote ? event.names : []))
       .filter((name) => /^(calls|guard)\./.test(name));
   assert.deepEqual(commits(), ['calls.begin', 'calls.finish']);
+  const places = counts.statementsOf('calls.begin').filter((text) => text.includes('AS has_pen'));
+  assert.equal(places.length, 1, 'the place of the group says those of its lines');
   counts.reset();
   await world.call('read', {}, 3);
   await world.end();

@@ -15,6 +15,7 @@ import { interruption, makeClaim, makeObservation, makeOutcome } from '../record
 import { checkRunId } from '../validity.ts';
 import {
   CLAIM_IS_THERE,
+  CLAIM_NEXT,
   CLAIM_STATE,
   INSERT_CLAIM,
   INSERT_OBSERVATION,
@@ -24,6 +25,7 @@ import {
   OBSERVATION_IS_THERE,
   OPEN_CLAIMS_OF_OPERATION,
   RECORDS_OF_RUN,
+  SETTLE_NEXT,
 } from './queries.ts';
 import { bodyOf, recordOf } from './rows.ts';
 
@@ -40,6 +42,9 @@ export interface LedgerClaimInput extends ClaimInput {
   readonly operationId?: string;
 }
 
+/** What ends an effect: anything but its going on. */
+export type EffectEnding = OutcomeInput & { readonly execution: Exclude<OutcomeInput['execution'], 'running'> };
+
 /**
  * Claims an effect: two statements. The tool may run once the transaction has committed.
  * Throws `EFFECT_CONFLICT`, `LIMIT_REACHED`, `EFFECT_RECORD_INVALID` or `EFFECT_RUN_ID_INVALID`.
@@ -53,6 +58,30 @@ export async function claim(tx: Tx, run: LedgerRun, input: LedgerClaimInput): Pr
   const { changes } = await tx.run(INSERT_CLAIM, params);
   if (changes === 0) throw fail('EFFECT_CONFLICT', 'The run already has a claim with this effect id.');
   return { ...made, sequence };
+}
+
+/** Claims an effect as `claim` does, for whoever need not know its position: one statement. */
+export async function claimNext(tx: Tx, run: LedgerRun, input: LedgerClaimInput): Promise<void> {
+  const { tenantId, runId } = run;
+  const made = makeClaim(input, checkRunId(runId), 0);
+  const body = bodyOf({ type: 'claim', record: made });
+  const params = [tenantId, runId, MOST, tenantId, runId, made.effectId, input.operationId ?? null, body];
+  // Where it landed on nothing, `claim` finds out why.
+  if ((await tx.run(CLAIM_NEXT, params)).changes === 0) await claim(tx, run, input);
+}
+
+/**
+ * Records how a claimed effect ended, for whoever need not know the outcome's position: one statement. False when it was
+ * settled already. Throws `EFFECT_NOT_FOUND` for an effect without a claim.
+ */
+export async function settleNext(tx: Tx, run: LedgerRun, input: EffectEnding): Promise<boolean> {
+  const { tenantId, runId } = run;
+  const made = makeOutcome(input, 0);
+  const { effectId, execution, impact } = made;
+  const body = bodyOf({ type: 'outcome', record: made });
+  const params = [tenantId, runId, tenantId, runId, effectId, effectId, execution, impact, body];
+  if ((await tx.run(SETTLE_NEXT, params)).changes === 1) return true;
+  return (await recordOutcome(tx, run, input)) !== null;
 }
 
 /**

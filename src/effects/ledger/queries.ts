@@ -12,6 +12,26 @@ export const INSERT_CLAIM = `
 INSERT INTO effect_records (tenant_id, run_id, sequence, type, effect_id, operation_id, body)
 VALUES (?, ?, ?, 'claim', ?, ?, ?) ON CONFLICT DO NOTHING`;
 
+/**
+ * The same at the next position, while the run has room for it: tenant, run, most, tenant, run, effect, operation, body.
+ * Lands on nothing where the id is taken or the run is full.
+ */
+export const CLAIM_NEXT = `
+INSERT OR IGNORE INTO effect_records (tenant_id, run_id, sequence, type, effect_id, operation_id, body)
+VALUES (?, ?, (SELECT CASE WHEN COALESCE(MAX(sequence), 0) < ? THEN COALESCE(MAX(sequence), 0) + 1 END
+  FROM effect_records WHERE tenant_id = ? AND run_id = ?), 'claim', ?, ?, ?)`;
+
+/**
+ * How a claimed effect ended, at the next position: tenant, run, tenant, run, effect, effect, execution, impact, body.
+ * Lands on nothing where it is settled or nobody has claimed it.
+ */
+export const SETTLE_NEXT = `
+INSERT OR IGNORE INTO effect_records (tenant_id, run_id, sequence, type, effect_id, execution, impact, body)
+VALUES (?, ?, (SELECT (SELECT MAX(l.sequence) + 1 FROM effect_records l
+    WHERE l.tenant_id = c.tenant_id AND l.run_id = c.run_id)
+  FROM effect_records c WHERE c.tenant_id = ? AND c.run_id = ? AND c.effect_id = ? AND c.type = 'claim'),
+  'outcome', ?, ?, ?, ?)`;
+
 /** tenant, run, position, effect, execution, impact, body. */
 export const INSERT_OUTCOME = `
 INSERT INTO effect_records (tenant_id, run_id, sequence, type, effect_id, execution, impact, body)

@@ -1,4 +1,4 @@
-import { fail } from '../../core/index.ts';
+import { fail, type JsonValue } from '../../core/index.ts';
 import type { Row } from '../../store/index.ts';
 import { readRecord, recordDocument } from '../codec.ts';
 import type { EffectRecord } from '../model.ts';
@@ -12,9 +12,9 @@ const COLUMNS = {
 
 /** The record's document without what its columns hold, as canonical JSON: keys without a value are not written. */
 export function bodyOf(entry: EffectRecord): string {
-  const hidden = { sequence: undefined, effect_id: undefined, observation_id: undefined };
-  const columns = entry.type === 'outcome' ? { ...hidden, execution: undefined, impact: undefined } : hidden;
-  return JSON.stringify({ ...recordDocument(entry), ...columns });
+  const document: Record<string, JsonValue | undefined> = recordDocument(entry);
+  for (const key of COLUMNS[entry.type]) document[key] = undefined;
+  return JSON.stringify(document);
 }
 
 /** The record of a row, read as strictly as when it was made. Throws `EFFECT_LEDGER_DAMAGED`. */

@@ -232,7 +232,7 @@ async function checkpointDocument(tools: DocumentTools, checkpoint: Checkpoint):
     source_id: source?.id ?? null,
     internal: checkpoint.internal,
     reason: checkpoint.reason,
-    action_cursor: await ordinalOf(tx, branchId, cursors.action),
+    action_cursor: await ordinalOf(tx, checkpoint, cursors.action),
     message_cursor: cursors.message,
     cell_cursor: cursors.cell,
     auto_event_cursor: cursors.autoEvent ?? 0,
@@ -249,16 +249,17 @@ async function checkpointDocument(tools: DocumentTools, checkpoint: Checkpoint):
 }
 
 /** An action cursor travels as the place of the last group of its branch: 0 where the branch has none yet. */
-async function ordinalOf(tx: ReadTx, branchId: string, position: number | null): Promise<number | null> {
-  return position === null ? 0 : ((await lastOrdinalBy(tx, branchId, position)) ?? 0);
+async function ordinalOf(tx: ReadTx, on: Checkpoint, position: number | null): Promise<number | null> {
+  return position === null ? 0 : ((await lastOrdinalBy(tx, on, position)) ?? 0);
 }
 
-async function metadataDocument(tx: ReadTx, { branchId, metadata }: Checkpoint): Promise<JsonObject> {
+async function metadataDocument(tx: ReadTx, checkpoint: Checkpoint): Promise<JsonObject> {
+  const { metadata } = checkpoint;
   const projection = metadata['history_projection'];
   const resume = isJsonObject(projection) ? projection['resume_cursors'] : undefined;
   if (!isJsonObject(projection) || !isJsonObject(resume)) return metadata;
   const position = resume['action_cursor'];
-  const action = await ordinalOf(tx, branchId, typeof position === 'number' ? position : null);
+  const action = await ordinalOf(tx, checkpoint, typeof position === 'number' ? position : null);
   return {
     ...metadata,
     history_projection: { ...projection, resume_cursors: { ...resume, action_cursor: action } },

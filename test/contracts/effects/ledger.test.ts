@@ -3,12 +3,14 @@ import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
 import {
   claim,
+  claimNext,
   effectsSchema,
   listEffects,
   readHistory,
   recordObservation,
   recordOutcome,
   recoverInterrupted,
+  settleNext,
   settleOperation,
   showEffect,
   verificationDocument,
@@ -53,6 +55,38 @@ check(
     });
     assert.equal(counts.statementsOf('t1').length, 2);
     assert.equal(counts.statementsOf('t2').length, 4);
+  },
+);
+
+check(
+  'a claim and an ending whose positions nobody asks for are one statement each, and stand where others do',
+  async (t) => {
+    const { store, counts } = await ledger(t);
+    await store.write('t', (tx) => claim(tx, run, claimOf(note())));
+    await store.write('t1', (tx) => claimNext(tx, run, { ...claimOf(note(), 'e2'), operationId: 'op' }));
+    assert.equal(await store.write('t2', (tx) => settleNext(tx, run, { effectId: 'e2', ...success })), true);
+    assert.deepEqual([counts.statementsOf('t1').length, counts.statementsOf('t2').length], [1, 1]);
+    const { claims, outcomes } = await store.read('look', (tx) => readHistory(tx, run));
+    assert.deepEqual(
+      claims.map(({ effectId, sequence }) => [effectId, sequence]),
+      [
+        ['e1', 1],
+        ['e2', 2],
+      ],
+    );
+    assert.deepEqual(
+      outcomes.map(({ effectId, sequence }) => [effectId, sequence]),
+      [['e2', 3]],
+    );
+    const again = store.write('again', (tx) => claimNext(tx, run, claimOf(note(), 'e2')));
+    await assert.rejects(again, { code: 'EFFECT_CONFLICT' });
+    assert.equal(await store.write('again', (tx) => settleNext(tx, run, { effectId: 'e2', ...success })), false);
+    const unclaimed = store.write('none', (tx) => settleNext(tx, run, { effectId: 'e3', ...success }));
+    await assert.rejects(unclaimed, { code: 'EFFECT_NOT_FOUND' });
+    const theirs = { tenantId: 'other', runId: RUN };
+    const ofOthers = store.write('theirs', (tx) => settleNext(tx, theirs, { effectId: 'e1', ...success }));
+    await assert.rejects(ofOthers, { code: 'EFFECT_NOT_FOUND' });
+    assert.equal((await store.read('look', (tx) => readHistory(tx, run))).outcomes.length, 1);
   },
 );
 
@@ -236,6 +270,10 @@ check('a full run takes no more claims or readings, but every end', async (t) =>
   const full = { code: 'LIMIT_REACHED' };
   await assert.rejects(
     store.write('more', (tx) => claim(tx, run, claimOf(note(), 'more'))),
+    full,
+  );
+  await assert.rejects(
+    store.write('more', (tx) => claimNext(tx, run, claimOf(note(), 'more'))),
     full,
   );
   const seen = { observationId: 'o', resource: note(), mechanism: 'job_state', coverage: 'partial' } as const;

@@ -1,4 +1,5 @@
 import {
+  type Admission,
   appendEvent,
   auditSession,
   beginTurn,
@@ -187,6 +188,29 @@ check('an event that follows in the transaction that wrote the line before it is
     appendEvent(tx, context, STRANGER, { ...proposed, groupId, at: later.next }),
   );
   await assert.rejects(theirs, { code: 'ACTION_GROUP_NOT_FOUND' });
+});
+
+check('hooks are told of an event in a group that its own transaction has opened, and only of that', async () => {
+  await using world = await openSessionWorld();
+  const told: boolean[] = [];
+  const admit = async (_tx: unknown, admission: Admission): Promise<void> => {
+    if (admission.what === 'event') told.push(admission.groupIsNew);
+  };
+  const context = { ...world.context, hooks: [{ admit }] };
+  const { groupId: older, turnId } = await openCalls(world);
+  const { root } = world;
+  const proposed = { type: 'proposed', actionId: 'a' } as const;
+  const next = await world.store.write('t', async (tx) => {
+    const group = { rootFrameId: root, branchId: root, turnId, kind: 'native_tools' } as const;
+    const opened = await openGroup(tx, context, AGENT, group);
+    const first = await appendEvent(tx, context, AGENT, { ...proposed, groupId: opened.id, at: opened.next });
+    await appendEvent(tx, context, AGENT, { ...proposed, groupId: opened.id, at: first.next });
+    const there = await appendEvent(tx, context, AGENT, { ...proposed, groupId: older });
+    const { next } = await appendEvent(tx, context, AGENT, { ...proposed, groupId: older, at: there.next });
+    return next;
+  });
+  await world.store.write('t', (tx) => appendEvent(tx, context, AGENT, { ...proposed, groupId: older, at: next }));
+  assert.deepEqual(told, [true, true, false, false, false]);
 });
 
 check("another tenant's session, group and branch are not found, for reading and for writing", async () => {
