@@ -129,23 +129,48 @@ export class DocumentSplitter {
   }
 
   #endOfNested(chunk: Buffer, from: number): number | undefined {
-    for (let at = from; at < chunk.length; at += 1) {
+    let at = from;
+    while (at < chunk.length) {
+      if (this.#inText) {
+        at = this.#endOfText(chunk, at);
+        if (!this.#inText && this.#depth === 0) return at;
+        continue;
+      }
+      at = this.#nextMark(chunk, at);
       const byte = chunk[at];
-      if (this.#escaped) this.#escaped = false;
-      else if (this.#inText) {
-        if (byte === BACKSLASH) this.#escaped = true;
-        else if (byte === QUOTE) {
-          this.#inText = false;
-          if (this.#depth === 0) return at + 1;
-        }
-      } else if (byte === QUOTE) this.#inText = true;
+      at += 1;
+      if (byte === QUOTE) this.#inText = true;
       else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#depth += 1;
-      else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      else if (byte !== undefined) {
         this.#depth -= 1;
-        if (this.#depth === 0) return at + 1;
+        if (this.#depth === 0) return at;
       }
     }
     return undefined;
+  }
+
+  /** The next quote or bracket outside of texts; the chunk's end where there is none. */
+  #nextMark(chunk: Buffer, from: number): number {
+    for (let at = from; at < chunk.length; at += 1) {
+      const byte = chunk[at];
+      if (byte === QUOTE || byte === OPEN_OBJECT || byte === OPEN_ARRAY) return at;
+      if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) return at;
+    }
+    return chunk.length;
+  }
+
+  /** Where the text that goes on here ends; the chunk's end where it does not. */
+  #endOfText(chunk: Buffer, from: number): number {
+    for (let at = from; at < chunk.length; at += 1) {
+      const byte = chunk[at];
+      if (this.#escaped) this.#escaped = false;
+      else if (byte === BACKSLASH) this.#escaped = true;
+      else if (byte === QUOTE) {
+        this.#inText = false;
+        return at + 1;
+      }
+    }
+    return chunk.length;
   }
 
   #finish(): DocumentPiece | undefined {

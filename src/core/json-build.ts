@@ -10,6 +10,8 @@ export function buildJson(text: string): JsonValue {
 const SPARE_SLOTS = 17;
 const NUMBER_END = /[^-+.0-9eE]|$/g;
 const FLOAT = /[.eE]/;
+/** So many digits are exact in a JS number. */
+const EXACT_DIGITS = 15;
 
 class JsonBuild {
   private readonly text: string;
@@ -89,9 +91,27 @@ class JsonBuild {
 
   private number(): number | bigint | JsonNumber {
     const start = this.at;
+    const short = this.shortInteger();
+    if (short !== undefined) return short;
     NUMBER_END.lastIndex = start;
     this.at = NUMBER_END.exec(this.text)?.index ?? this.text.length;
     return readNumber(this.text.slice(start, this.at));
+  }
+
+  /** Most numbers are a few digits and nothing else: read without making a text of them. */
+  private shortInteger(): number | undefined {
+    const { text, at: start } = this;
+    let value = 0;
+    for (let at = start; at <= start + EXACT_DIGITS; at += 1) {
+      const unit = text.charCodeAt(at);
+      if (unit >= 0x30 && unit <= 0x39) value = value * 10 + (unit - 0x30);
+      else if (at === start || unit === 0x2e || unit === 0x65 || unit === 0x45) return undefined;
+      else {
+        this.at = at;
+        return value;
+      }
+    }
+    return undefined;
   }
 
   private skipBlank(): void {

@@ -12,10 +12,19 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const ESCAPES = '"\\/bfnrt';
+const MINUS = 0x2d;
+const PLUS = 0x2b;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const SMALL_E = 0x65;
 const HEX4 = /[0-9A-Fa-f]{4}/y;
-const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 const NOT_FINITE = /-?(?:NaN|Infinity)/y;
-const WORD = /true|false|null/y;
+const WORDS = ['null', 'true', 'false'];
+/** An integer of at most so many units is within every bound. */
+const SHORT_INTEGER = 15;
+
+const isDigit = (unit: number): boolean => unit >= ZERO && unit <= NINE;
 
 /**
  * Goes over a JSON text once, from left to right, without recursion and without building anything, and refuses whatever
@@ -89,7 +98,7 @@ class JsonScan {
   private afterValue(): boolean {
     for (;;) {
       const unit = this.next();
-      const count = this.open.at(-1);
+      const count = this.open[this.open.length - 1];
       if (count === undefined) return false;
       if (unit === COMMA) return this.comma(count);
       if (unit !== (count < 0 ? CLOSE_OBJECT : CLOSE_ARRAY))
@@ -109,7 +118,7 @@ class JsonScan {
   }
 
   private key(): void {
-    const members = -(this.open.at(-1) ?? -1);
+    const members = -(this.open[this.open.length - 1] ?? -1);
     if (members > this.profile.members) throw tooLarge('members', this.profile.members);
     this.open[this.open.length - 1] = -members - 1;
     if (this.text.charCodeAt(this.at) !== QUOTE) throw this.syntax('a key in double quotes is missing');
@@ -120,8 +129,10 @@ class JsonScan {
 
   private string(): void {
     const { text, profile } = this;
-    let codePoints = 0;
-    for (this.at += 1; ; ) {
+    const end = this.endOfPlain(this.at + 1);
+    let codePoints = end - this.at - 1;
+    if (codePoints > profile.stringCodePoints) throw tooLarge('string', profile.stringCodePoints);
+    for (this.at = end; ; ) {
       const unit = text.charCodeAt(this.at);
       if (unit === QUOTE) break;
       if (unit === BACKSLASH) this.escape();
@@ -131,6 +142,16 @@ class JsonScan {
       if (codePoints > profile.stringCodePoints) throw tooLarge('string', profile.stringCodePoints);
     }
     this.at += 1;
+  }
+
+  /** Most strings are plain from end to end: one code point a unit, none of them escaped. */
+  private endOfPlain(from: number): number {
+    const { text } = this;
+    for (let at = from; ; at += 1) {
+      const unit = text.charCodeAt(at);
+      const isPlain = unit >= 0x20 && unit < 0xd800 && unit !== QUOTE && unit !== BACKSLASH;
+      if (!isPlain) return at;
+    }
   }
 
   private escape(): void {
@@ -157,15 +178,46 @@ class JsonScan {
   }
 
   private scalar(): void {
-    const number = this.match(NUMBER);
-    if (number) {
-      this.checkNumber(number[0], number[1] === undefined && number[2] === undefined);
-      this.at += number[0].length;
-      return;
-    }
-    const word = this.match(WORD)?.[0];
-    if (word === undefined) throw this.match(NOT_FINITE) ? badNumber('not_finite') : this.syntax('a value is missing');
+    const integerEnd = this.endOfInteger(this.at);
+    if (integerEnd > this.at) return this.number(integerEnd);
+    const word = WORDS.find((one) => this.text.startsWith(one, this.at));
+    if (word === undefined) throw this.isNotFinite() ? badNumber('not_finite') : this.syntax('a value is missing');
     this.at += word.length;
+  }
+
+  /** Where the whole part of the number that begins here ends; `from` where none does. */
+  private endOfInteger(from: number): number {
+    const { text } = this;
+    const first = text.charCodeAt(from) === MINUS ? from + 1 : from;
+    const unit = text.charCodeAt(first);
+    if (unit === ZERO) return first + 1;
+    return isDigit(unit) ? this.endOfDigits(first) : from;
+  }
+
+  private endOfDigits(from: number): number {
+    let at = from;
+    while (isDigit(this.text.charCodeAt(at))) at += 1;
+    return at;
+  }
+
+  private number(integerEnd: number): void {
+    const { text, at: start } = this;
+    const pointEnd = text.charCodeAt(integerEnd) === POINT ? this.endOfDigits(integerEnd + 1) : integerEnd;
+    const fractionEnd = pointEnd > integerEnd + 1 ? pointEnd : integerEnd;
+    const end = this.endOfExponent(fractionEnd);
+    const isInteger = end === integerEnd;
+    if (!isInteger || end - start > SHORT_INTEGER) this.checkNumber(text.slice(start, end), isInteger);
+    this.at = end;
+  }
+
+  /** Where the exponent that begins here ends; `from` where none does. */
+  private endOfExponent(from: number): number {
+    const { text } = this;
+    if ((text.charCodeAt(from) | 0x20) !== SMALL_E) return from;
+    const sign = text.charCodeAt(from + 1);
+    const digits = sign === PLUS || sign === MINUS ? from + 2 : from + 1;
+    const end = this.endOfDigits(digits);
+    return end > digits ? end : from;
   }
 
   private checkNumber(text: string, integer: boolean): void {
@@ -176,9 +228,9 @@ class JsonScan {
       throw badNumber('integer_range');
   }
 
-  private match(pattern: RegExp): RegExpExecArray | null {
-    pattern.lastIndex = this.at;
-    return pattern.exec(this.text);
+  private isNotFinite(): boolean {
+    NOT_FINITE.lastIndex = this.at;
+    return NOT_FINITE.test(this.text);
   }
 
   /** The next unit that is not white space, NaN at the end. */

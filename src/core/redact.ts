@@ -8,9 +8,20 @@ export const TOO_DEEP = '[TOO DEEP]';
 const SECRET_KEY =
   /(?:api[_-]?key|access[_-]?token|auth[_-]?token|password|passwd|secret|credential|private[_-]?key)$/i;
 
+/** The last two letters of those names: most keys end otherwise, which is quickly seen. */
+function mayEndSecretKey(key: string): boolean {
+  const end = key.length;
+  const last = key.charCodeAt(end - 1) | 0x20;
+  return ENDINGS.has((key.charCodeAt(end - 2) | 0x20) * 256 + last);
+}
+
+const ENDINGS: ReadonlySet<number> = new Set(
+  ['ey', 'en', 'rd', 'wd', 'et', 'al'].map((two) => two.charCodeAt(0) * 256 + two.charCodeAt(1)),
+);
+
 /** Whether a key of structured data ends in one of the names whose value is a secret whatever it is. */
 export function isSecretKey(key: string): boolean {
-  return SECRET_KEY.test(key);
+  return mayEndSecretKey(key) && SECRET_KEY.test(key);
 }
 
 export interface RedactOptions {

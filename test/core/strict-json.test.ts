@@ -27,6 +27,18 @@ check('a number keeps what a JS number would lose', () => {
   assert.ok(Object.is(read('-0'), 0));
 });
 
+check('a number is read to its last digit, however many it has and whatever follows', () => {
+  for (let digits = 1; digits <= 20; digits += 1)
+    for (const text of ['9'.repeat(digits), `-${'9'.repeat(digits)}`, `1${'0'.repeat(digits - 1)}`]) {
+      const whole = Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
+      assert.deepEqual(read(`[${text} ,${text}\n, ${text}]`), [whole, whole, whole], text);
+      assert.equal(read(text), whole);
+      if (digits < 15) assert.equal(read(`${text}.5`), Number(`${text}.5`));
+      assert.equal((read(`${text}e2`) as JsonNumber).text, new JsonNumber(Number(`${text}e2`)).text, text);
+    }
+  assert.deepEqual(read('{"a":0,"b":-1,"c":2E-3}'), { a: 0, b: -1, c: 0.002 });
+});
+
 check('a key __proto__ is a member like any other', () => {
   const value = read('{"__proto__":{"polluted":true}}') as object;
   assert.deepEqual(Object.keys(value), ['__proto__']);
@@ -118,6 +130,10 @@ check('what is not JSON is refused where it stops being JSON', () => {
     '1.': 1,
     '.5': 0,
     '1e': 1,
+    '1e+': 1,
+    '1.e2': 1,
+    '-': 0,
+    '-a': 0,
     '0x10': 1,
     '"a\tb"': 2,
     '"\\x41"': 1,
