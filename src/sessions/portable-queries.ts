@@ -5,7 +5,8 @@ export const PAGE_MESSAGES = `SELECT *, seq AS place FROM messages WHERE root_fr
 ORDER BY seq LIMIT ?`;
 export const PAGE_GROUPS = `SELECT *, ordinal AS place FROM action_groups WHERE branch_id = ? AND ordinal > ?
 ORDER BY ordinal LIMIT ?`;
-export const PAGE_EVENTS = `SELECT *, sequence AS place,
+export const PAGE_EVENTS = `SELECT event_id, sequence, type, action_id, tool_call_id, wire_id, canonical_arguments,
+  raw_arguments, result, side_effect_class, resource_keys, created_at, sequence AS place,
   (result IS NULL OR json_valid(result)) AND (canonical_arguments IS NULL OR json_valid(canonical_arguments)) AS is_json
 FROM action_events WHERE group_id = ? AND sequence > ? ORDER BY sequence LIMIT ?`;
 export const PAGE_CHECKPOINTS = `SELECT *, number AS place FROM session_checkpoints

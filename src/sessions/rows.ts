@@ -88,31 +88,29 @@ export function groupOf(row: Row): ActionGroup {
 
 export function eventOf(row: Row): ActionEvent {
   return {
-    ...plainEventOf(row),
+    eventId: String(row['event_id']),
+    groupId: String(row['group_id']),
+    rootFrameId: String(row['root_frame_id']),
+    sequence: Number(row['sequence']),
+    position: Number(row['position']),
+    type: String(row['type']),
+    actionId: textOrNull(row['action_id']),
+    toolCallId: textOrNull(row['tool_call_id']),
+    wireId: textOrNull(row['wire_id']),
     canonicalArguments: jsonColumn(row['canonical_arguments']),
+    rawArguments: textOrNull(row['raw_arguments']),
     result: jsonColumn(row['result']),
+    sideEffectClass: textOrNull(row['side_effect_class']),
+    resourceKeys: textList(jsonColumn(row['resource_keys'])),
+    createdAt: Number(row['created_at']),
   };
 }
 
-const plainEventOf = (row: Row): Omit<ActionEvent, keyof EventTexts> => ({
-  eventId: String(row['event_id']),
-  groupId: String(row['group_id']),
-  rootFrameId: String(row['root_frame_id']),
-  sequence: Number(row['sequence']),
-  position: Number(row['position']),
-  type: String(row['type']),
-  actionId: textOrNull(row['action_id']),
-  toolCallId: textOrNull(row['tool_call_id']),
-  wireId: textOrNull(row['wire_id']),
-  rawArguments: textOrNull(row['raw_arguments']),
-  sideEffectClass: textOrNull(row['side_effect_class']),
-  resourceKeys: textList(jsonColumn(row['resource_keys'])),
-  createdAt: Number(row['created_at']),
-});
-
 /** What a call was given and what came of it, as the canonical texts in which they are stored; null for none. */
 type EventTexts = Readonly<Record<'canonicalArguments' | 'result', string | null>>;
-export type StoredEvent = Omit<ActionEvent, keyof EventTexts> & EventTexts;
+type EventPlace = 'groupId' | 'rootFrameId' | 'position';
+/** An event as it stands in its group. */
+export type StoredEvent = Omit<ActionEvent, keyof EventTexts | EventPlace> & EventTexts;
 
 /**
  * An event whose JSON stays text. The row says itself whether each text is one JSON value (`is_json`), so that nothing
@@ -121,9 +119,18 @@ export type StoredEvent = Omit<ActionEvent, keyof EventTexts> & EventTexts;
 export function storedEventOf(row: Row): StoredEvent {
   if (Number(row['is_json']) !== 1) throw fail('SESSION_CORRUPT', 'A stored JSON value of the session cannot be read.');
   return {
-    ...plainEventOf(row),
+    eventId: String(row['event_id']),
+    sequence: Number(row['sequence']),
+    type: String(row['type']),
+    actionId: textOrNull(row['action_id']),
+    toolCallId: textOrNull(row['tool_call_id']),
+    wireId: textOrNull(row['wire_id']),
     canonicalArguments: textOrNull(row['canonical_arguments']),
+    rawArguments: textOrNull(row['raw_arguments']),
     result: textOrNull(row['result']),
+    sideEffectClass: textOrNull(row['side_effect_class']),
+    resourceKeys: textList(jsonColumn(row['resource_keys'])),
+    createdAt: Number(row['created_at']),
   };
 }
 

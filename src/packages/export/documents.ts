@@ -118,15 +118,16 @@ async function* mapped<T>(
   for await (const item of items) yield await change(item);
 }
 
+/** In canonical order: a session has many, and none needs sorting. */
 function messageDocument(message: Message): JsonObject {
   return {
-    message_id: message.messageId,
     branch_id: message.branchId,
-    seq: message.seq - 1,
-    role: message.role,
     content: message.content,
-    metadata: isJsonObject(message.metadata) ? message.metadata : null,
     created_at: message.createdAt,
+    message_id: message.messageId,
+    metadata: isJsonObject(message.metadata) ? message.metadata : null,
+    role: message.role,
+    seq: message.seq - 1,
   };
 }
 

@@ -14,9 +14,9 @@ import {
   portableEvents,
   type StoredEvent,
 } from '../../sessions/index.ts';
-import type { ReadTx } from '../../store/index.ts';
-import { type DocumentTools, groupsOfBranch, PAGE_ROWS, pages } from './documents.ts';
-import { type DocumentMembers, RecordText, StagedRecord } from './staged.ts';
+import type { ReadTx, SqlValue } from '../../store/index.ts';
+import { type DocumentTools, groupsOfBranch, PAGE_ROWS } from './documents.ts';
+import { type DocumentMembers, RecordTexts, StagedRecord } from './staged.ts';
 
 export async function ledgerDocument({
   tx,
@@ -32,13 +32,17 @@ export async function ledgerDocument({
   return { groups: groups(), execution_attempts: attempts.map((attempt) => attemptDocument(attempt, generationIds)) };
 }
 
-/** A group may be as large as a ledger: its events are read and written one by one. */
-async function* eventsOf(tx: ReadTx, groupId: string): AsyncGenerator<RecordText> {
-  for await (const event of pages((after) => portableEvents(tx, groupId, after, PAGE_ROWS)))
-    yield new RecordText(eventText(event));
+/** A group may be as large as a ledger: its events are read and written page by page. */
+async function* eventsOf(tx: ReadTx, groupId: string): AsyncGenerator<RecordTexts> {
+  for (let after: SqlValue = null; ; ) {
+    const { items, next } = await portableEvents(tx, groupId, after, PAGE_ROWS);
+    yield new RecordTexts(items.map(eventText));
+    if (next === null) return;
+    after = next;
+  }
 }
 
-function groupDocument(group: ActionGroup, events: AsyncIterable<RecordText>): StagedRecord {
+function groupDocument(group: ActionGroup, events: AsyncIterable<RecordTexts>): StagedRecord {
   return new StagedRecord({
     group_id: group.groupId,
     root_frame_id: group.rootFrameId,
@@ -64,23 +68,35 @@ const costDocument = (cost: number | null): JsonValue =>
 
 /** An event's canonical text. What is stored as JSON stands in it as it is stored. */
 function eventText(event: StoredEvent): string {
-  const members: Readonly<Record<string, string>> = {
-    action_id: canonicalJson(event.actionId),
-    canonical_arguments: event.canonicalArguments ?? 'null',
-    created_at: canonicalJson(event.createdAt),
-    event_id: canonicalJson(event.eventId),
-    raw_arguments: canonicalJson(event.rawArguments),
-    resource_keys: canonicalJson([...event.resourceKeys]),
-    result: event.result ?? 'null',
-    sequence: canonicalJson(event.sequence),
-    side_effect_class: canonicalJson(event.sideEffectClass),
-    tool_call_id: canonicalJson(event.toolCallId),
-    type: canonicalJson(event.type),
-    wire_id: canonicalJson(event.wireId),
-  };
-  let text = '';
-  for (const key of Object.keys(members)) text += `${text === '' ? '{' : ','}"${key}":${members[key]}`;
-  return `${text}}`;
+  // The members stand in their canonical order.
+  const parts = [
+    '{"action_id":',
+    canonicalJson(event.actionId),
+    ',"canonical_arguments":',
+    event.canonicalArguments ?? 'null',
+    ',"created_at":',
+    canonicalJson(event.createdAt),
+    ',"event_id":',
+    canonicalJson(event.eventId),
+    ',"raw_arguments":',
+    canonicalJson(event.rawArguments),
+    ',"resource_keys":',
+    event.resourceKeys.length === 0 ? '[]' : canonicalJson([...event.resourceKeys]),
+    ',"result":',
+    event.result ?? 'null',
+    ',"sequence":',
+    canonicalJson(event.sequence),
+    ',"side_effect_class":',
+    canonicalJson(event.sideEffectClass),
+    ',"tool_call_id":',
+    canonicalJson(event.toolCallId),
+    ',"type":',
+    canonicalJson(event.type),
+    ',"wire_id":',
+    canonicalJson(event.wireId),
+    '}',
+  ];
+  return parts.join('');
 }
 
 function attemptDocument(attempt: ExecutionAttempt, generationIds: ReadonlySet<string>): JsonObject {

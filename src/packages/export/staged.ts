@@ -6,18 +6,20 @@ import { fileChunks } from '../import/files.ts';
 import type { SafeText } from './safe-text.ts';
 
 /** What is written to a file at once. */
-const BUFFER_UNITS = 256 * 1024;
+const BUFFER_BYTES = 256 * 1024;
+/** A unit of a text becomes at most so many bytes. */
+const UNIT_BYTES = 3;
 
 /** A list of a document whose records are read one by one, so that no document is ever in memory whole. */
-export type StagedList = AsyncIterable<JsonValue | RecordText | StagedRecord>;
+export type StagedList = AsyncIterable<JsonValue | RecordTexts | StagedRecord>;
 export type DocumentMembers = Readonly<Record<string, JsonValue | StagedList>>;
 
-/** A record as the canonical text that it has already. */
-export class RecordText {
-  readonly text: string;
+/** Records, one after the other, as the canonical texts that they have already. */
+export class RecordTexts {
+  readonly texts: readonly string[];
 
-  constructor(text: string) {
-    this.text = text;
+  constructor(texts: readonly string[]) {
+    this.texts = texts;
   }
 }
 
@@ -77,7 +79,7 @@ export class StagedFiles {
     } finally {
       out.close();
     }
-    this.add({ path: name, ...out.sealed() }, () => fileChunks(this.#files, path, Buffer.allocUnsafe(BUFFER_UNITS)));
+    this.add({ path: name, ...out.sealed() }, () => fileChunks(this.#files, path, Buffer.allocUnsafe(BUFFER_BYTES)));
   }
 }
 
@@ -99,11 +101,21 @@ async function writeMembers(out: DocumentFile, members: DocumentMembers, safe: S
 
 async function writeList(out: DocumentFile, list: StagedList, safe: SafeText, depth: number): Promise<void> {
   let mark = '[';
-  for await (const item of list) {
+  const begin = (): void => {
     out.text(mark);
-    if (item instanceof StagedRecord) await writeMembers(out, item.members, safe, depth + 1);
-    else out.text(item instanceof RecordText ? safe.ofText(item.text, depth) : safe.of(item, depth));
     mark = ',';
+  };
+  for await (const item of list) {
+    if (item instanceof RecordTexts) {
+      for (const text of item.texts) {
+        begin();
+        out.text(safe.ofText(text, depth));
+      }
+      continue;
+    }
+    begin();
+    if (item instanceof StagedRecord) await writeMembers(out, item.members, safe, depth + 1);
+    else out.text(safe.of(item, depth));
   }
   out.text(mark === '[' ? '[]' : ']');
 }
@@ -112,8 +124,9 @@ class DocumentFile {
   readonly #files: FileSystem;
   readonly #fd: number;
   readonly #hash = createHash('sha256');
+  readonly #buffer = Buffer.allocUnsafe(BUFFER_BYTES);
+  #buffered = 0;
   #size = 0;
-  #buffer = '';
 
   constructor(files: FileSystem, path: string) {
     this.#files = files;
@@ -121,13 +134,17 @@ class DocumentFile {
   }
 
   text(text: string): void {
-    this.#buffer += text;
-    if (this.#buffer.length >= BUFFER_UNITS) this.#flush();
+    if (text.length * UNIT_BYTES > BUFFER_BYTES - this.#buffered) this.#flush();
+    if (text.length * UNIT_BYTES > BUFFER_BYTES) this.#put(Buffer.from(text));
+    else this.#buffered += this.#buffer.write(text, this.#buffered);
   }
 
   #flush(): void {
-    const bytes = Buffer.from(this.#buffer);
-    this.#buffer = '';
+    this.#put(this.#buffer.subarray(0, this.#buffered));
+    this.#buffered = 0;
+  }
+
+  #put(bytes: Uint8Array): void {
     this.#hash.update(bytes);
     this.#size += bytes.length;
     writeAll(this.#files, this.#fd, bytes);
