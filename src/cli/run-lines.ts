@@ -51,10 +51,13 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
       `        decide: holdfast approvals approve ${request.requestId} --digest ${request.digest}`,
       `            or: holdfast approvals reject ${request.requestId} --digest ${request.digest}`,
     ]),
-    ...(view.pending.length > 0 ? [`  then: holdfast runs resume ${view.runId}`] : []),
+    ...(view.pending.length > 0 && !isCarriedOut(view) ? [`  then: holdfast runs resume ${view.runId}`] : []),
     ...(view.text === '' ? [] : ['', displayText(view.text)]),
   ];
 }
+
+/** A living process has it, and goes on by itself: a guard, or a run with more than one call at once. */
+const isCarriedOut = ({ status, outcome }: RunView): boolean => status === 'running' && outcome === null;
 
 function sideBranchLine({ type, turnsUsed, maxTurns, state, text }: RunView['sideBranches'][number]): string {
   const said = text === '' ? '' : `: ${cut(displayText(text), 80)}`;

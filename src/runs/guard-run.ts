@@ -1,8 +1,14 @@
-import { beginTurn, openSession, type Principal } from '../sessions/index.ts';
+import { cancelRequests } from '../approvals/index.ts';
+import { beginTurn, openSession, type Principal, requireSession } from '../sessions/index.ts';
 import type { CallPlace, CallsContext } from '../calls/index.ts';
 import type { JsonObject } from '../core/index.ts';
-import type { Tx } from '../store/index.ts';
+import { appendFeed, type Tx } from '../store/index.ts';
+import type { RunRecord } from './model.ts';
+import * as sql from './run-queries.ts';
 import { insertRun, moveRun } from './run-store.ts';
+
+const KIND = 'guard';
+const NO_MODEL = 'none';
 
 /** A run without a model: whoever proposes its calls is outside, such as the host of a guarded MCP server. */
 export interface ModellessRun {
@@ -23,7 +29,7 @@ export async function openModellessRun(
   const { projectId, name } = run;
   const runId = sessions.ids.next();
   return store.write('runs.open-guard', async (tx) => {
-    const rootFrameId = await openSession(tx, sessions, principal, { projectId, kind: 'guard', name });
+    const rootFrameId = await openSession(tx, sessions, principal, { projectId, kind: KIND, name });
     const branchId = rootFrameId;
     const task = `Calls that come through ${name}`;
     const { turnId } = await beginTurn(tx, sessions, principal, { rootFrameId, branchId, content: task });
@@ -60,14 +66,46 @@ async function insertModellessRun(
   const { principal, runId, ...place } = of;
   const { name: agent, task, ownerInstanceId, context } = run;
   const now = clock.nowMs();
-  await insertRun(tx, { runId, principal, place, agent, task, model: 'none', context, ownerInstanceId, now });
+  await insertRun(tx, { runId, principal, place, agent, task, model: NO_MODEL, context, ownerInstanceId, now });
   return of;
 }
 
-/** Ends such a run: its host has gone, and every call that was under way has its outcome. */
+/**
+ * Ends such a run: its host has gone, and every call that was under way has its outcome. What waits for a person is taken
+ * back, since nobody will ask for it again in this run.
+ */
 export async function closeModellessRun(calls: CallsContext, place: CallPlace, ownerInstanceId: string): Promise<void> {
   const now = calls.clock.nowMs();
-  await calls.store.write('runs.close-guard', (tx) =>
-    moveRun(tx, place, ownerInstanceId, { status: 'completed', text: '', finishedAt: now }, now),
-  );
+  await calls.store.write('runs.close-guard', async (tx) => {
+    await takeBack(tx, calls, place.principal, place);
+    await moveRun(tx, place, ownerInstanceId, { status: 'completed', text: '', finishedAt: now }, now);
+  });
+}
+
+function takeBack(
+  tx: Tx,
+  { sessions }: CallsContext,
+  principal: Principal,
+  { rootFrameId, runId }: Pick<CallPlace, 'rootFrameId' | 'runId'>,
+): Promise<unknown> {
+  return cancelRequests(tx, sessions, principal, { rootFrameId, runId }, 'Its guard has ended; a new call asks anew.');
+}
+
+/** Whether the calls of a run were proposed from outside, so that nobody can take it up. */
+export async function isModelless({ store }: CallsContext, { model, principal, place }: RunRecord): Promise<boolean> {
+  if (model !== NO_MODEL) return false;
+  const session = await store.read('runs.kind', (tx) => requireSession(tx, principal, place.rootFrameId));
+  return session.kind === KIND;
+}
+
+/** The same for one whose process is dead. What its calls came to stands with their operations, unknown included. */
+export async function endDeadModellessRun(calls: CallsContext, run: RunRecord, deadOwner: string): Promise<void> {
+  const { runId, principal, place } = run;
+  const now = calls.clock.nowMs();
+  await calls.store.write('runs.release', async (tx) => {
+    const { changes } = await tx.run(sql.END_ORPHAN, [now, now, runId, deadOwner]);
+    if (changes === 0) return;
+    await takeBack(tx, calls, principal, { rootFrameId: place.rootFrameId, runId });
+    await appendFeed(tx, { tenantId: principal.tenant, kind: 'run.stopped', reference: runId });
+  });
 }

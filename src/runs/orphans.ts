@@ -4,6 +4,7 @@ import { latestRequest } from '../approvals/index.ts';
 import { appendFeed } from '../store/index.ts';
 import { allEnded } from './all-ended.ts';
 import type { RunsContext } from './context.ts';
+import { endDeadModellessRun, isModelless } from './guard-run.ts';
 import { branchGroups } from './history.ts';
 import type { RunRecord } from './model.ts';
 import * as sql from './run-queries.ts';
@@ -18,8 +19,9 @@ type Left =
 
 /**
  * Lets go of every run whose process is dead, a page at a time. A call that was started and has no result gets the
- * outcome that its stored operation says, unknown included; nothing is run and nobody is asked. What belongs to a
- * living process is never touched. The runs of a page are let go of side by side, so that they share commits.
+ * outcome that its stored operation says, unknown included; nothing is run and nobody is asked. The run of a dead guard
+ * ends, since nobody can take it up. What belongs to a living process is never touched. The runs of a page are let go of
+ * side by side, so that they share commits.
  */
 export async function releaseOrphans(context: RunsContext): Promise<readonly string[]> {
   const released: string[] = [];
@@ -41,6 +43,7 @@ export async function releaseOrphans(context: RunsContext): Promise<readonly str
 async function release(context: RunsContext, run: RunRecord): Promise<void> {
   const deadOwner = run.state.status === 'running' ? run.state.ownerInstanceId : null;
   if (deadOwner === null) return;
+  if (await isModelless(context.calls, run)) return endDeadModellessRun(context.calls, run, deadOwner);
   const left = await leftOf(context, run);
   const { store, clock } = context.calls;
   const failed = left.status === 'failed' ? left : null;

@@ -71,6 +71,10 @@ export const RELEASE_ORPHAN = `UPDATE traces SET status = ?, error_code = ?, err
   owner_instance_id = NULL, updated_at = max(updated_at, ?)
   WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
 
+/** finished, now, trace, dead owner. */
+export const END_ORPHAN = `UPDATE traces SET status = 'stopped', finished_at = ?, owner_instance_id = NULL,
+  updated_at = max(updated_at, ?) WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
+
 /** after, limit. Runs of their own that wait, of every tenant, by the index of unfinished ones. */
 export const LIST_WAITING = `SELECT ${COLUMNS} FROM traces INDEXED BY traces_unfinished
   WHERE status IN ('running', 'waiting_confirmation') AND status = 'waiting_confirmation' AND trace_id > ?

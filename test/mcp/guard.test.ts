@@ -180,6 +180,29 @@ check('a held call waits, is told so, and goes on where it was once a person has
   assert.equal(outcomeOf(await world.call('write', { a: 1 }, 3))?.code, 'APPROVAL_PENDING', 'the permission was used');
 });
 
+check('what waits when its guard ends is taken back: nobody decides about it for nothing', async (t) => {
+  const world = await guardWorld(t, { policy: { ...OPEN_POLICY, rules: [] } });
+  await world.call('write', { a: 1 }, 1);
+  await world.call('write', { a: 2 }, 2);
+  const decide = (which: number) =>
+    elsewhere(world.dataDir, async ({ runtime: { approvals, principal } }) => {
+      const { requestId } = (await approvals.list(principal)).items[which] ?? assert.fail();
+      const { digest } = await approvals.show(principal, requestId);
+      await approvals.decide(principal, [{ requestId, digest, decision: 'approve' }]);
+    });
+  await decide(0);
+  assert.equal(await world.end(), 0);
+  await elsewhere(world.dataDir, async ({ runtime: { approvals, runs, principal } }) => {
+    const [run] = (await runs.list(principal, { limit: 1 })).items;
+    assert.equal(run?.state.status, 'completed');
+    assert.deepEqual((await approvals.pending(principal)).items, []);
+  });
+  await assert.rejects(decide(1), { code: 'APPROVAL_ALREADY_DECIDED' });
+  const next = await guardWorld(t, { policy: { ...OPEN_POLICY, rules: [] }, dataDir: world.folder });
+  assert.equal(outcomeOf(await next.call('write', { a: 1 }, 1))?.code, 'APPROVAL_PENDING', 'it is asked anew');
+  assert.deepEqual(next.effects(), []);
+});
+
 check('a rejected call never runs', async (t) => {
   const world = await guardWorld(t, { policy: { ...OPEN_POLICY, rules: [] }, waitMs: 5000 });
   world.send({ id: 1, method: 'tools/call', params: { name: 'write', arguments: { a: 1 } } });
