@@ -17,6 +17,8 @@ export interface CallView {
   readonly statusRef: string | null;
   /** How often the tool was invoked again, as it declares, before its outcome was known. */
   readonly retries: number;
+  /** What an enforced policy would have done, where shadow mode let the call pass. */
+  readonly shadow: LedgerCall['shadow'];
 }
 
 /** A tool's report and what was read back after it are counted apart: the one says nothing of the other. */
@@ -133,7 +135,7 @@ function summaryOf(calls: readonly CallView[]): RunSummary {
 }
 
 function callView(runtime: Runtime, call: LedgerCall): CallView {
-  const { callId, toolName, argumentsText, outcome, statusRef, retries } = call;
+  const { callId, toolName, argumentsText, outcome, statusRef, retries, shadow } = call;
   return {
     callId,
     tool: toolName,
@@ -141,6 +143,7 @@ function callView(runtime: Runtime, call: LedgerCall): CallView {
     outcome,
     statusRef,
     retries,
+    shadow,
   };
 }
 
@@ -231,6 +234,7 @@ function callDocument(call: CallView): JsonValue {
     arguments: call.argumentsText,
     status_ref: call.statusRef,
     retries: call.retries,
+    shadow: call.shadow,
     ...(call.outcome ? outcomeDocument(call.outcome) : { outcome: null }),
   };
 }

@@ -31,6 +31,8 @@ export interface LedgerCall {
   readonly hasResult: boolean;
   /** How often the tool was invoked again before its newest result. */
   readonly retries: number;
+  /** What an enforced policy would have done, where shadow mode let the call pass. */
+  readonly shadow: { readonly would: string; readonly reason: string } | null;
 }
 
 /** The calls of one action group in the order of the reply, from its ledger lines. */
@@ -86,6 +88,11 @@ function apply(calls: Map<string, LedgerCall>, event: ActionEvent): void {
       hasResult: false,
       argumentsText: argumentsOf(event) ?? call.argumentsText,
     });
+  if (event.type === 'permission_shadow')
+    calls.set(callId, {
+      ...call,
+      shadow: { would: text(event.result, 'would') ?? '', reason: text(event.result, 'reason') ?? '' },
+    });
   if (event.type !== 'result') return;
   const retries = retriesOf(event.result);
   calls.set(callId, { ...call, outcome: outcomeOfResult(event.result), hasResult: true, retries });
@@ -104,6 +111,7 @@ function proposedCall(callId: string, event: ActionEvent): LedgerCall {
     outcome: null,
     hasResult: false,
     retries: 0,
+    shadow: null,
   };
 }
 

@@ -98,10 +98,12 @@ const isLive = (status: string): boolean => ['running', 'candidate', 'reviewing'
 
 function callLines(call: CallView, colours: Colours): readonly string[] {
   const what = `${displayText(call.tool)} ${cut(displayText(call.argumentsText ?? '(unreadable arguments)'), 100)}`;
-  if (!call.outcome) return [`  ${colours.dim('·')} ${what}: not started yet`];
+  const passed = call.shadow === null ? [] : [`    passed in shadow mode: ${displayText(call.shadow.reason)}`];
+  if (!call.outcome) return [`  ${colours.dim('·')} ${what}: not started yet`, ...passed];
   const mark = call.outcome.state === 'done' ? colours.green('✓') : colours.red('✗');
   return [
     `  ${call.outcome.state === 'unknown' ? colours.red('?') : mark} ${what}`,
     `    ${outcomeLine(call.outcome)}${call.retries === 0 ? '' : `, tried ${call.retries + 1} times`}`,
+    ...passed,
   ];
 }

@@ -1,4 +1,6 @@
-import type { Holdfast } from '../../src/app/index.ts';
+import picocolors from 'picocolors';
+import { type Holdfast, viewOfRun } from '../../src/app/index.ts';
+import { runLines } from '../../src/cli/run-lines.ts';
 import { putRule } from '../../src/approvals/index.ts';
 import { settleByPerson } from '../../src/calls/index.ts';
 import { Principal } from '../../src/operations/index.ts';
@@ -255,11 +257,35 @@ check('work that goes on in the background is passed on, and never taken for don
   assert.equal(outcomeOf(await world.call('works_on', { a: 1 }, 2))?.code, 'UNRESOLVED_TWIN');
 });
 
-check('a shadow policy lets everything pass', async (t) => {
-  const world = await guardWorld(t, { policy: { ...OPEN_POLICY, mode: 'shadow' } });
-  assert.match(JSON.stringify(await world.call('write', { a: 1 })), /written/);
-  assert.match(JSON.stringify(await world.call('forbidden', {}, 9)), /as asked/);
-});
+check(
+  'a shadow policy lets everything pass, and what it would have done is said, written down and shown',
+  async (t) => {
+    const policy = { ...OPEN_POLICY, mode: 'shadow', rules: OPEN_POLICY.rules.filter(({ id }) => id !== 'writes') };
+    const world = await guardWorld(t, { policy });
+    assert.match(JSON.stringify(await world.call('write', { a: 1 })), /written/);
+    assert.match(JSON.stringify(await world.call('forbidden', {}, 9)), /as asked/);
+    await world.call('read', {}, 10);
+    assert.deepEqual(world.errors().match(/holdfast: shadow: .*/g), [
+      'holdfast: shadow: write would have been held: no rule applies, so it is held',
+      'holdfast: shadow: forbidden would have been refused: nobody may',
+    ]);
+    await world.end();
+    await elsewhere(world.dataDir, async ({ runtime }) => {
+      const [run] = (await runtime.runs.list(runtime.principal, { limit: 1 })).items;
+      const view = await viewOfRun(runtime, runtime.principal, run?.runId ?? '');
+      assert.deepEqual(
+        view.calls.map(({ tool, shadow }) => [tool, shadow]),
+        [
+          ['world__write', { would: 'ask', reason: 'no rule applies, so it is held' }],
+          ['world__forbidden', { would: 'ask', reason: 'It would have been refused: nobody may' }],
+          ['world__read', null],
+        ],
+      );
+      const shown = runLines(view, picocolors.createColors(false)).join('\n');
+      assert.match(shown, /passed in shadow mode: It would have been refused: nobody may/);
+    });
+  },
+);
 
 check('an edit by the approver is what is passed on', async (t) => {
   const policy = { ...OPEN_POLICY, tools: { write: { effect: 'once', editable: ['a'] } }, rules: [] };

@@ -12,6 +12,7 @@ const callBase = {
   arguments: text.nullable(),
   status_ref: text.nullable(),
   retries: z.int(),
+  shadow: z.strictObject({ would: z.string(), reason: z.string() }).nullable(),
 };
 const settledBy = z.enum(['receipt', 'status_query', 'observation', 'person']).nullable();
 

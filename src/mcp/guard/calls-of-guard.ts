@@ -172,6 +172,7 @@ export class CallsOfGuard {
       if (outcome) return outcome;
     }
     const { groupId, standing } = await this.#propose(call, { place, proposal, checked });
+    if (standing.state === 'ready') this.#tellShadow(call);
     if (standing.state !== 'waiting') return this.#stand(call, { place, groupId }, standing);
     const { request } = standing;
     const now: HeldCall = {
@@ -272,6 +273,15 @@ export class CallsOfGuard {
       if (error instanceof HeldAfterAll) return null;
       throw error;
     }
+  }
+
+  /** What shadow mode lets pass is said where a held call is said, too. */
+  #tellShadow({ message }: GuardedCall): void {
+    const { sealed, tell } = this.#options;
+    if (sealed.policy.mode !== 'shadow') return;
+    const { decision, reason } = judgeCall(sealed, message.name, message.arguments);
+    const would = { allow: null, ask: 'held', deny: 'refused' }[decision];
+    if (would) tell(`shadow: ${displayText(message.name)} would have been ${would}: ${displayText(reason)}`);
   }
 
   #propose(call: GuardedCall, of: Proposing): Promise<Standing> {

@@ -128,6 +128,7 @@ async function standingNow(calls: CallsContext, held: HeldCall, expired: boolean
     outcome: null,
     hasResult: false,
     retries: 0,
+    shadow: null,
   };
   const terms = { allowed: new Set([tool.name]) };
   const unstarted = await rejudge(calls, place, held.groupId, stored, terms);
