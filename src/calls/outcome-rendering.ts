@@ -36,20 +36,25 @@ export function outcomeDocument(outcome: CallOutcome): { [name: string]: JsonVal
 export function outcomeForModel(outcome: CallOutcome): string {
   switch (outcome.state) {
     case 'not_started':
-      return `NOT STARTED (${outcome.code}): ${outcome.reason} Nothing was run.`;
+      return `NOT STARTED (${outcome.code}): ${sentence(outcome.reason)} Nothing was run.`;
     case 'done':
       if (outcome.settledBy === 'person') return 'DONE: a person confirmed that it happened. Its output is not known.';
       return typeof outcome.output === 'string' ? outcome.output : canonicalJson(outcome.output);
     case 'not_done':
-      return `NOT DONE (${outcome.code}): ${outcome.reason} It is known that it did not happen.`;
+      return `NOT DONE (${outcome.code}): ${sentence(outcome.reason)} It is known that it did not happen.`;
     case 'unknown':
       return (
-        `OUTCOME UNKNOWN (${outcome.code}): ${outcome.reason} It may or may not have happened. ` +
+        `OUTCOME UNKNOWN (${outcome.code}): ${sentence(outcome.reason)} It may or may not have happened. ` +
         'Do not repeat it and do not report it as done or as failed; it has to be settled first.'
       );
     case 'failed':
-      return `FAILED (${outcome.code}): ${outcome.reason} It only reads, so nothing was changed; it may be tried again.`;
+      return `FAILED (${outcome.code}): ${sentence(outcome.reason)} It only reads, so nothing was changed; it may be tried again.`;
   }
+}
+
+/** A reason in people's own words need not end where the next sentence begins. */
+function sentence(reason: string): string {
+  return /[.!?…]\s*$/.test(reason) ? reason : `${reason}.`;
 }
 
 /** One line for a person. */

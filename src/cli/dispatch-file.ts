@@ -1,12 +1,12 @@
 import type { ApprovedCall } from '../calls/index.ts';
 import { fail, isJsonObject, JSON_PROFILES, type JsonValue, readStrictJson } from '../core/index.ts';
-import { readSmallFile } from './small-files.ts';
+import { readSmallBytes } from './small-files.ts';
 
 const FIELDS = ['arguments', 'request_id', 'tool'];
 
 /** The file of `operations dispatch`, strictly read: exactly its three members. Throws JSON codes and INVALID_VALUE. */
 export function readDispatchFile(path: string): ApprovedCall {
-  const file: JsonValue = readStrictJson(readSmallFile('the request file', path), JSON_PROFILES.operations);
+  const file: JsonValue = readStrictJson(readSmallBytes('the request file', path), JSON_PROFILES.operations);
   if (!isJsonObject(file) || Object.keys(file).sort().join() !== FIELDS.join())
     throw fail('INVALID_VALUE', 'The request file must be an object of exactly request_id, tool and arguments.');
   const { request_id: requestId, tool, arguments: given } = file;

@@ -1,5 +1,5 @@
 import type pc from 'picocolors';
-import { displayText } from '../core/index.ts';
+import { displayText, LIMITS, utcText } from '../core/index.ts';
 import type { KnownOutcome, OperationView } from '../operations/index.ts';
 
 type Colours = ReturnType<typeof pc.createColors>;
@@ -34,6 +34,9 @@ export function operationLines(view: OperationView, colours: Colours): readonly 
     `  approved   ${displayText(view.approverId)}`,
     `  key        ${displayText(view.idempotencyKey)}`,
     `  tries      ${view.attempts}`,
+    ...(view.known === 'in_progress' && view.leaseUntil !== null
+      ? [`  lease      over at ${secondText(view.leaseUntil)}`]
+      : []),
     ...(receipt ? [`  receipt    ${displayText(receipt.receiptId)}, ${receipt.observedAt}`] : []),
     ...(verdict
       ? [
@@ -45,6 +48,11 @@ export function operationLines(view: OperationView, colours: Colours): readonly 
       : []),
     ...settling(view),
   ];
+}
+
+/** What somebody wrote into the database need not be a second that a calendar has. */
+function secondText(seconds: number): string {
+  return seconds >= 0 && seconds <= LIMITS.portableUnixSeconds ? utcText(seconds) : String(seconds);
 }
 
 function settling({ known: word, statusRef }: OperationView): readonly string[] {

@@ -2,12 +2,17 @@ import { closeSync, fsyncSync, openSync, statSync } from 'node:fs';
 import { fail, LIMITS, nodeFileSystem, readFileWithin, wrapFileError } from '../core/index.ts';
 import { writeAll } from './whole-file.ts';
 
-/** Reads a small text file that a command was pointed to; `what` names it in messages, never its path. */
-export function readSmallFile(what: string, path: string): string {
+/** Reads a small file that a command was pointed to; `what` names it in messages, never its path. */
+export function readSmallBytes(what: string, path: string): Uint8Array {
   const max = LIMITS.keyFileBytes;
   const bytes = attempt(what, () => readFileWithin(nodeFileSystem, path, max));
   if (!bytes) throw fail('LIMIT_REACHED', `${what} is larger than ${max} bytes.`, { details: { max } });
-  return Buffer.from(bytes).toString('utf8');
+  return bytes;
+}
+
+/** The same as text, for what is compared or checked as a whole: bytes that are no UTF-8 become replacement characters. */
+export function readSmallFile(what: string, path: string): string {
+  return Buffer.from(readSmallBytes(what, path)).toString('utf8');
 }
 
 /** Reads a private key's file. One that others may read is refused: the key may be known already. */

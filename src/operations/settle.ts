@@ -23,10 +23,19 @@ function requireVerdicts(context: OperationsContext): void {
     throw fail('VERDICTS_NOT_INSTALLED', 'This database holds operations alone: it has no place for verdicts.');
 }
 
+/** What a person says is kept for ever: it says something, and who said it. */
+function requirePersonsWords({ verdict, decidedBy, reason, decidedAt }: Verdict): void {
+  if (verdict !== 'done' && verdict !== 'not_done') throw fail('INVALID_VALUE', 'verdict must be done or not_done.');
+  requireText('the person', decidedBy, MAX_IDENTIFIER_CHARS);
+  requireText('reason', reason, MAX_REASON_CHARS);
+  requireUnixSeconds('now', decidedAt);
+}
+
 /**
  * Records that an operation whose outcome was unknown did, or did not, happen. Final: no lease, delivery or status query
  * follows, and the key is never used again. A receipt that turns up later is kept beside the verdict. Throws
- * OPERATION_NOT_FOUND, OPERATION_SUCCEEDED, OPERATION_SETTLED, OPERATION_LEASE_RUNNING, VERDICTS_NOT_INSTALLED.
+ * OPERATION_NOT_FOUND, OPERATION_SUCCEEDED, OPERATION_SETTLED, OPERATION_LEASE_RUNNING, VERDICTS_NOT_INSTALLED, and
+ * INVALID_VALUE for a person's verdict without a reason.
  */
 export async function settle(
   tx: Tx,
@@ -36,6 +45,7 @@ export async function settle(
   verdict: Verdict,
 ): Promise<void> {
   requireVerdicts(context);
+  if (verdict.source === 'person') requirePersonsWords(verdict);
   const row = await tx.get(context.queries.forLease, [statusRef]);
   const record = row && operationOf(row);
   if (!row || !record || record.scope.tenant !== tenant) throw operationNotFound();
@@ -88,14 +98,8 @@ export async function settleByPerson(
   statusRef: string,
   said: PersonVerdict,
 ): Promise<void> {
-  if (said.verdict !== 'done' && said.verdict !== 'not_done')
-    throw fail('INVALID_VALUE', 'verdict must be done or not_done.');
-  const verdict: Verdict = {
-    verdict: said.verdict,
-    source: 'person',
-    decidedBy: requireText('the person', person.subject, MAX_IDENTIFIER_CHARS),
-    reason: requireText('reason', said.reason, MAX_REASON_CHARS),
-    decidedAt: requireUnixSeconds('now', said.now),
-  };
+  const { verdict: kind, reason, now: decidedAt } = said;
+  const verdict: Verdict = { verdict: kind, source: 'person', decidedBy: person.subject, reason, decidedAt };
+  requirePersonsWords(verdict);
   await context.store.write('operations.settle', (tx) => settle(tx, context, statusRef, person.tenant, verdict));
 }

@@ -147,3 +147,10 @@ check('a stop leaves what had started unknown, and starts nothing more', async (
     ['unknown', null],
   );
 });
+
+check('a reason is one sentence of what the model is told, whoever wrote it', () => {
+  const told = (reason: string) =>
+    outcomeForModel({ state: 'not_started', code: 'CALL_PAUSED', reason, resolve: 'Wait.' });
+  assert.equal(told('an operator paused it'), 'NOT STARTED (CALL_PAUSED): an operator paused it. Nothing was run.');
+  assert.equal(told('It is paused.'), 'NOT STARTED (CALL_PAUSED): It is paused. Nothing was run.');
+});

@@ -126,6 +126,15 @@ check("a person's verdict settles it everywhere, and the run goes on with it", a
     { code: 'OPERATION_LEASE_RUNNING' },
   );
   clock.advance(60_000);
+  for (const wrong of [
+    { verdict: 'done', reason: ' \t' },
+    { verdict: 'done', reason: 'x'.repeat(2001) },
+    { verdict: 'done', reason: 'a\0b' },
+    { verdict: 'perhaps', reason: 'I saw it' },
+  ] as const)
+    await assert.rejects(settleByPerson(runtime.calls, runtime.principal, statusRef, wrong as never), {
+      code: 'INVALID_VALUE',
+    });
   const said = { verdict: 'done', reason: 'I saw it in their books' } as const;
   const outcome = await settleByPerson(runtime.calls, runtime.principal, statusRef, said);
   assert.deepEqual(outcome, { state: 'done', output: null, verified: false, settledBy: 'person' });

@@ -38,6 +38,8 @@ check(
       put(wrong);
       assert.deepEqual([(await dispatch()).document.error?.code], ['INVALID_VALUE']);
     }
+    writeFileSync(file, Buffer.from(`{"request_id":"${requestId}","tool":"p\xff","arguments":{}}`, 'latin1'));
+    assert.equal((await dispatch()).document.error?.code, 'JSON_ENCODING', 'bytes that are no UTF-8');
     put({ request_id: 'f'.repeat(32), tool: 'post', arguments: { to: 'Ada' } });
     assert.equal((await dispatch()).document.error?.code, 'APPROVAL_NOT_FOUND');
     assert.equal(existsSync(letters), false, 'nothing was posted by any of these');

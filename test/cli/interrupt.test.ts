@@ -85,12 +85,21 @@ async function openOperations(json: (...args: string[]) => Promise<{ document: R
 check(
   'Ctrl-C once: the call under way is told to give up and is unknown, the next one never starts, exit 1',
   async (t) => {
-    const { folder, json, running } = await interruptedRun(t, true);
+    const { folder, holdfast, json, running } = await interruptedRun(t, true);
     assert.equal(await running.ended, 1);
     assert.match(running.said(), /\? post .*Ada[\s\S]*unknown: it may or may not have happened/);
     assert.match(running.said(), /post .*Bob.*not started yet/);
     assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
     assert.deepEqual(await openOperations(json), [['post', 'unknown']]);
+    const { document } = await json('operations', 'list', '--open');
+    const ref = (document['operations'] as { status_ref: string }[])[0]?.status_ref ?? '';
+    // The lease of a call of ten minutes outlives the command: until it is over no person may settle it.
+    assert.match(
+      (await holdfast('operations', 'show', ref)).stdout,
+      /\n {2}lease {6}over at \d{4}-\d\d-\d\dT[\d:]+Z\n/,
+    );
+    const settled = await json('operations', 'settle', ref, '--done', '--reason', 'I saw it');
+    assert.equal(settled.document.error?.code, 'OPERATION_LEASE_RUNNING');
   },
 );
 
