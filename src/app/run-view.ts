@@ -2,7 +2,14 @@ import type { ShownRequest } from '../approvals/index.ts';
 import type { SupervisionView } from '../autonomy/index.ts';
 import { type CallOutcome, type LedgerCall, outcomeDocument } from '../calls/index.ts';
 import { JSON_PROFILES, type JsonObject, type JsonValue, readCanonicalJson, redact } from '../core/index.ts';
-import { branchGroups, type GoalTree, type GroupWithCalls, isOfMainLine, type RunRecord } from '../runs/index.ts';
+import {
+  branchGroups,
+  goalsOf,
+  type GoalTree,
+  type GroupWithCalls,
+  isOfMainLine,
+  type RunRecord,
+} from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -80,7 +87,10 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
   const tree = await runtime.runs.tree(principal, runId);
   const run = tree.find((one) => one.runId === runId) ?? (await runtime.runs.get(principal, runId));
   const { rootFrameId, branchId, turnId } = run.place;
-  const groups = await runtime.store.read('app.run-view', (tx) => branchGroups(tx, principal, rootFrameId, branchId));
+  const { groups, goals } = await runtime.store.read('app.run-view', async (tx) => ({
+    groups: await branchGroups(tx, principal, rootFrameId, branchId),
+    goals: await goalsOf(tx, runId),
+  }));
   const own = groups.filter(({ group }) => group.turnId === turnId && group.kind !== 'user');
   const calls = own.flatMap((one) => one.calls.map((call) => callView(runtime, call)));
   const supervision = await runtime.autonomy.supervisionOf(principal, run.place);
@@ -98,7 +108,7 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
     calls,
     summary: summaryOf(calls),
     sideBranches: own.map(sideBranchView).filter((one) => one !== null),
-    goals: await runtime.runs.goals(principal, runId),
+    goals,
     supervision,
     pending: await pendingOf(runtime, principal, tree),
     parentRunId: run.parent?.runId ?? null,

@@ -12,14 +12,21 @@ export const SELECT_PLACE = `SELECT g.root_frame_id, g.branch_id, g.turn_id,
   (SELECT COUNT(*) FROM permission_requests r WHERE r.action_group_id = g.group_id) AS requests
 FROM action_groups g JOIN sessions s ON s.root_frame_id = g.root_frame_id WHERE g.group_id = ? AND s.tenant_id = ?`;
 
-export const SELECT_REQUEST = `SELECT * FROM permission_requests WHERE decision_id = ? AND tenant_id = ?`;
-export const SELECT_LATEST = `SELECT * FROM permission_requests WHERE action_group_id = ? AND action_id = ? AND tenant_id = ?
+/** What a stored request is read from. */
+const COLUMNS = `decision_id, tenant_id, root_frame_id, frame_id, project_id, branch_id, turn_id, action_group_id, action_id,
+  tool_call_id, run_id, tool, tool_revision, target, side_effect_class, resource_keys, dangerous, canonical_arguments,
+  canonical_arguments_sha256, action_digest, request_sha256, policy_revision, requested_by, approver, editable, reason,
+  created_at, expires_at, supersedes, state, scope, message, resolved_at, resolved_by, superseded_by, consumed_at,
+  consumed_by, revoked_at, revoked_reason`;
+
+export const SELECT_REQUEST = `SELECT ${COLUMNS} FROM permission_requests WHERE decision_id = ? AND tenant_id = ?`;
+export const SELECT_LATEST = `SELECT ${COLUMNS} FROM permission_requests WHERE action_group_id = ? AND action_id = ? AND tenant_id = ?
 ORDER BY decision_id DESC LIMIT 1`;
-export const LIST_REQUESTS = `SELECT * FROM permission_requests WHERE tenant_id = ? AND decision_id < ?
+export const LIST_REQUESTS = `SELECT ${COLUMNS} FROM permission_requests WHERE tenant_id = ? AND decision_id < ?
 ORDER BY decision_id DESC LIMIT ?`;
-export const LIST_PENDING = `SELECT * FROM permission_requests WHERE tenant_id = ? AND state = 'pending'
+export const LIST_PENDING = `SELECT ${COLUMNS} FROM permission_requests WHERE tenant_id = ? AND state = 'pending'
 AND decision_id > ? ORDER BY decision_id LIMIT ?`;
-export const LIST_GROUP_REQUESTS = `SELECT * FROM permission_requests WHERE action_group_id = ? AND tenant_id = ?
+export const LIST_GROUP_REQUESTS = `SELECT ${COLUMNS} FROM permission_requests WHERE action_group_id = ? AND tenant_id = ?
 ORDER BY decision_id`;
 
 /** Leaves `pending`. */
@@ -37,20 +44,20 @@ export const CONSUME = `UPDATE permission_requests SET consumed_at = ?, consumed
 WHERE decision_id = ? AND tenant_id = ? AND ${UNUSED} AND (expires_at IS NULL OR expires_at > ?)
   AND run_id IS ? AND action_group_id = ? AND tool_call_id IS ? AND tool = ? AND tool_revision = ?
   AND canonical_arguments_sha256 = ? AND policy_revision = ?
-RETURNING *`;
+RETURNING ${COLUMNS}`;
 
 /** What has passed its expiry and is pending, or allowed and unused: now, rows. */
-export const LIST_DUE = `SELECT * FROM permission_requests WHERE expires_at IS NOT NULL AND expires_at <= ?
+export const LIST_DUE = `SELECT ${COLUMNS} FROM permission_requests WHERE expires_at IS NOT NULL AND expires_at <= ?
 AND (state = 'pending' OR (${UNUSED})) ORDER BY expires_at LIMIT ?`;
 
 /** The requests of a run, or of a group, that still hold or could give authority. */
-export const LIST_OPEN_OF_RUN = `SELECT * FROM permission_requests
+export const LIST_OPEN_OF_RUN = `SELECT ${COLUMNS} FROM permission_requests
 WHERE root_frame_id = ? AND run_id = ? AND tenant_id = ? AND (state = 'pending' OR (${UNUSED})) ORDER BY decision_id`;
-export const LIST_PENDING_OF_RUN = `SELECT * FROM permission_requests
+export const LIST_PENDING_OF_RUN = `SELECT ${COLUMNS} FROM permission_requests
 WHERE root_frame_id = ? AND run_id = ? AND tenant_id = ? AND state = 'pending' ORDER BY decision_id`;
 export const IS_RUN_WAITING = `SELECT 1 AS waiting FROM permission_requests
 WHERE root_frame_id = ? AND run_id = ? AND tenant_id = ? AND state = 'pending' LIMIT 1`;
-export const LIST_OPEN_OF_GROUP = `SELECT * FROM permission_requests
+export const LIST_OPEN_OF_GROUP = `SELECT ${COLUMNS} FROM permission_requests
 WHERE action_group_id = ? AND tenant_id = ? AND (state = 'pending' OR (${UNUSED})) ORDER BY decision_id`;
 
 export const PUT_RULE = `
@@ -79,7 +86,7 @@ WHERE decision_id = (SELECT decision_id FROM permission_requests
   WHERE root_frame_id = ? AND tenant_id = ? AND tool = ? AND target = ? AND action_digest = ? AND ${UNUSED}
     AND continuation_required = 1 AND continuation_expires_at > ? AND (expires_at IS NULL OR expires_at > ?)
   ORDER BY decision_id LIMIT 1)
-RETURNING *`;
+RETURNING ${COLUMNS}`;
 export const REVOKE_CONTINUATIONS = `UPDATE permission_requests
 SET continuation_required = 0, continuation_expires_at = NULL
 WHERE action_group_id = ? AND continuation_required = 1`;

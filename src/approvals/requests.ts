@@ -185,6 +185,6 @@ export async function hasPending(
   principal: Principal,
   run: { readonly rootFrameId: string; readonly runId: string },
 ): Promise<boolean> {
-  const row = await tx.get(sql.LIST_PENDING_OF_RUN, [run.rootFrameId, run.runId, principal.tenant]);
+  const row = await tx.get(sql.IS_RUN_WAITING, [run.rootFrameId, run.runId, principal.tenant]);
   return row !== undefined;
 }

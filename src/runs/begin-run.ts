@@ -46,8 +46,9 @@ export async function beginRun(
   return store.write('runs.start', async (tx) => {
     const place = await beginTurnOf(tx, context, principal, start);
     const now = clock.nowMs();
-    await insertRun(tx, { ...named(context, principal, agent, runId), place, task, context: frozen, now });
-    if (context.supervision) await context.supervision.begun(tx, await requireRun(tx, principal, runId));
+    const run = { ...named(context, principal, agent, runId), place };
+    await insertRun(tx, { ...run, task, context: frozen, now });
+    await context.supervision?.begun(tx, run);
     await start.within?.(tx, { runId, rootFrameId: place.rootFrameId });
     return { runId, ticket: await askPen(tx, principal, place.rootFrameId) };
   });

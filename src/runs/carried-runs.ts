@@ -30,8 +30,8 @@ interface Carried {
 /** What the runs that are carried out need of whoever begins them. */
 interface CarriedHost {
   readonly carryOutChild: CarryOutChild;
-  /** What is done about a run once its own turns are over, or wait. */
-  readonly supervise: (driving: Driving) => Promise<void>;
+  /** What is done about a run once its own turns are over, or wait; false where nothing is, and it stands as it did. */
+  readonly supervise: (driving: Driving) => Promise<boolean>;
   /** Told of each run when it has come to a stand, before its end is told to others. */
   readonly hasStood: (run: RunRecord) => Promise<void>;
 }
@@ -65,8 +65,8 @@ export class CarriedRuns {
 
   carry(principal: Principal, taken: TakenRun, agent: Agent, listener: RunListener): RunHandle {
     return this.#enter(taken.runId, async (stop) => {
-      await this.#turns(principal, taken, agent, listener, stop);
-      return this.#driving(principal, taken.runId, agent, listener, stop);
+      const driven = await this.#turns(principal, taken, agent, listener, stop);
+      return driven ?? this.#driving(principal, taken.runId, agent, listener, stop);
     });
   }
 
@@ -114,8 +114,8 @@ export class CarriedRuns {
     const watch = this.#watchForStop(runId, stop);
     try {
       const driving = await turns(stop);
-      await this.#host.supervise(driving);
-      const stands = await this.#get(driving.run.principal, runId);
+      const { run } = driving;
+      const stands = (await this.#host.supervise(driving)) ? await this.#get(run.principal, runId) : run;
       await this.#host.hasStood(stands);
       return stands;
     } finally {
@@ -123,26 +123,28 @@ export class CarriedRuns {
     }
   }
 
-  /** The run's own turns, under its session's pen. */
+  /** The run's own turns, under its session's pen; how it stands after them, undefined where it was let go of. */
   async #turns(
     principal: Principal,
     { runId, ticket }: TakenRun,
     agent: Agent,
     listener: RunListener,
     stop: AbortController,
-  ): Promise<void> {
+  ): Promise<Driving | undefined> {
     const pen = { ...this.#penOptions(), signal: stop.signal, asked: ticket };
     try {
-      await this.#pen.hold(principal, ticket.rootFrameId, pen, async () => {
+      return await this.#pen.hold(principal, ticket.rootFrameId, pen, async () => {
         const driving = await this.#driving(principal, runId, agent, listener, stop);
         if (driving.changed.length > 0) listener.onChanged?.(driving.changed);
-        return spanOfRun(this.#context, driving.run, driving.agent, async () => {
+        const run = await spanOfRun(this.#context, driving.run, driving.agent, async () => {
           await drive(this.#context, driving);
           return this.#get(principal, runId);
         });
+        return { ...driving, run };
       });
     } catch (error) {
       await this.#letGo(principal, runId, error, stop.signal);
+      return undefined;
     }
   }
 

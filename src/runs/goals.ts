@@ -10,6 +10,11 @@ import { GOALS, PUT_GOALS } from './trace-sql/queries.ts';
 /** The goal tree of a composed run; null where none was given. Throws RUN_NOT_FOUND, TRACE_CORRUPT. */
 export async function findRunGoals(tx: ReadTx, principal: Principal, runId: string): Promise<GoalTree | null> {
   await requireRun(tx, principal, runId);
+  return goalsOf(tx, runId);
+}
+
+/** The goal tree of a run that was read already; null where none was given. Throws TRACE_CORRUPT. */
+export async function goalsOf(tx: ReadTx, runId: string): Promise<GoalTree | null> {
   const row = await tx.get<{ tree: string }>(GOALS, [runId]);
   return row === undefined ? null : readGoals(row.tree);
 }

@@ -1,6 +1,7 @@
 export type { Agent, Driving, ModelRetries, RunListener, RunsContext } from './context.ts';
 export { childTool } from './child-call.ts';
 export type { StartRun } from './begin-run.ts';
+export { goalsOf } from './goals.ts';
 export { branchGroups, type GroupWithCalls, messagesOf } from './history.ts';
 export { providerHistory } from './provider-history.ts';
 export type { HistoryItem } from './told-groups.ts';

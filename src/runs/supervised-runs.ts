@@ -32,12 +32,13 @@ export class SupervisedRuns {
     return calls.store.read('runs.supervised', (tx) => supervision.isOpen(tx, run.principal, run));
   }
 
-  /** What is done about a run of its own once its own turns are over, or wait. */
-  async carryOn(driving: Driving): Promise<void> {
+  /** What is done about a run of its own once its own turns are over, or wait; false where nothing is. */
+  async carryOn(driving: Driving): Promise<boolean> {
     const { run, agent, signal } = driving;
-    if (run.parent) return;
+    const { supervision } = this.#context;
+    if (run.parent || !supervision) return false;
     const followUp = (asked: FollowUp): Promise<RunRecord> => this.#followUp(driving, asked);
-    await this.#context.supervision?.carryOn({ run, agent, signal, followUp });
+    return supervision.carryOn({ run, agent, signal, followUp });
   }
 
   /** A run that nobody carries out any more has its supervision ended too, as a run that is stopped has. */

@@ -36,11 +36,14 @@ export interface Supervised {
 /** What happens to a run before it begins and after its own turns, where somebody supervises it. */
 export interface Supervision {
   /** In the commit that begins a run, or takes up one whose supervision has ended. */
-  begun(tx: Tx, run: RunRecord): Promise<void>;
+  begun(tx: Tx, run: Pick<RunRecord, 'runId' | 'agent' | 'principal' | 'place'>): Promise<void>;
   /** Whether something is left to be done about a run that has ended. */
   isOpen(tx: ReadTx, principal: Principal, run: RunRecord): Promise<boolean>;
-  /** After a run came to a stand: settles when the supervision has ended too, or waits for a person. */
-  carryOn(supervised: Supervised): Promise<void>;
+  /**
+   * After a run came to a stand: settles when the supervision has ended too, or waits for a person. False where nobody
+   * supervises the run: nothing was done, and it stands as it did.
+   */
+  carryOn(supervised: Supervised): Promise<boolean>;
   /** In the commit of a follow-up's reply, before its calls are written: the group that they will stand in. */
   groupOpened(tx: Tx, run: RunRecord, groupId: string): Promise<void>;
   boundsOf(run: RunRecord): Promise<TurnBounds>;

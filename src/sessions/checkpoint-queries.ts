@@ -1,4 +1,4 @@
-import { nextNumber, quarantined, reverting } from './queries.ts';
+import { EVENT_COLUMNS, GROUP_COLUMNS, nextNumber, quarantined, reverting } from './queries.ts';
 
 /** Parameters: the columns of `p`, in order. `forced` passes a revert marker: the operation that set it goes on. */
 export const INSERT_CHECKPOINT = `
@@ -53,9 +53,9 @@ WHERE root_frame_id = ? AND active_branch_id = ?`;
 // every line.
 export const SEGMENT_MESSAGES = `SELECT * FROM messages WHERE root_frame_id = ? AND branch_id = ? AND seq > ? AND seq <= ?
 ORDER BY seq LIMIT ?`;
-export const SEGMENT_GROUPS = `SELECT * FROM action_groups WHERE root_frame_id = ? AND branch_id = ? AND position > ?
-  AND position <= ? ORDER BY position LIMIT ?`;
-export const SEGMENT_EVENTS = `SELECT e.* FROM action_events e JOIN action_groups g ON g.group_id = e.group_id
+export const SEGMENT_GROUPS = `SELECT ${GROUP_COLUMNS} FROM action_groups g WHERE g.root_frame_id = ?
+  AND g.branch_id = ? AND g.position > ? AND g.position <= ? ORDER BY g.position LIMIT ?`;
+export const SEGMENT_EVENTS = `SELECT ${EVENT_COLUMNS} FROM action_events e JOIN action_groups g ON g.group_id = e.group_id
 WHERE e.root_frame_id = ? AND g.branch_id = ? AND e.position > ? AND e.position <= ? ORDER BY e.position LIMIT ?`;
 
 export const INSERT_OPERATION = `INSERT INTO restore_operations (operation_id, root_frame_id, branch_id, kind,

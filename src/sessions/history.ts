@@ -14,7 +14,7 @@ import type {
 } from './model.ts';
 import * as sql from './queries.ts';
 import { branchOf, eventOf, groupOf, messageOf, sessionOf, ticketOf, turnOf } from './rows.ts';
-import { requireSession } from './service.ts';
+import { sessionNotFound } from './service.ts';
 import { LIST_TICKETS } from './ticket-queries.ts';
 
 export interface PageQuery {
@@ -58,7 +58,7 @@ export async function listBranches(
   rootFrameId: string,
   query: PageQuery = {},
 ): Promise<Page<SessionBranch>> {
-  await requireSession(tx, principal, rootFrameId);
+  await requireThatSession(tx, principal, rootFrameId);
   const params = [rootFrameId, query.after ?? ''];
   return readPage(tx, sql.LIST_BRANCHES, params, pageSize(query.limit), branchOf, (item) => item.branchId);
 }
@@ -70,7 +70,7 @@ export async function listTurns(
   rootFrameId: string,
   query: PageQuery = {},
 ): Promise<Page<Turn>> {
-  await requireSession(tx, principal, rootFrameId);
+  await requireThatSession(tx, principal, rootFrameId);
   const params = [rootFrameId, afterNumber(query.after, 0)];
   return readPage(tx, sql.LIST_TURNS, params, pageSize(query.limit), turnOf, (item) => String(item.firstPosition));
 }
@@ -82,15 +82,25 @@ export async function listGroups(
   rootFrameId: string,
   query: PageQuery = {},
 ): Promise<Page<ActionGroup>> {
-  await requireSession(tx, principal, rootFrameId);
+  await requireThatSession(tx, principal, rootFrameId);
   const params = [rootFrameId, afterNumber(query.after, 0)];
   return readPage(tx, sql.LIST_GROUPS, params, pageSize(query.limit), groupOf, (item) => String(item.position));
 }
 
+async function requireThatSession(tx: ReadTx, principal: Principal, rootFrameId: string): Promise<void> {
+  if (!(await tx.get(sql.HAS_SESSION, [rootFrameId, principal.tenant]))) throw sessionNotFound();
+}
+
+async function requireThatGroup(tx: ReadTx, principal: Principal, groupId: string): Promise<void> {
+  if (!(await tx.get(sql.HAS_GROUP, [groupId, principal.tenant]))) throw groupNotFound();
+}
+
+const groupNotFound = (): Error => fail('ACTION_GROUP_NOT_FOUND', 'There is no such action group.');
+
 /** The group, or ACTION_GROUP_NOT_FOUND. */
 export async function requireGroup(tx: ReadTx, principal: Principal, groupId: string): Promise<ActionGroup> {
   const row = await tx.get(sql.SELECT_GROUP, [groupId, principal.tenant]);
-  if (!row) throw fail('ACTION_GROUP_NOT_FOUND', 'There is no such action group.');
+  if (!row) throw groupNotFound();
   return groupOf(row);
 }
 
@@ -101,7 +111,7 @@ export async function listGroupEvents(
   groupId: string,
   query: PageQuery = {},
 ): Promise<Page<ActionEvent>> {
-  await requireGroup(tx, principal, groupId);
+  await requireThatGroup(tx, principal, groupId);
   const params = [groupId, afterNumber(query.after, -1)];
   return readPage(tx, sql.LIST_GROUP_EVENTS, params, pageSize(query.limit), eventOf, (item) => String(item.sequence));
 }
@@ -113,7 +123,7 @@ export async function listEvents(
   rootFrameId: string,
   query: PageQuery = {},
 ): Promise<Page<ActionEvent>> {
-  await requireSession(tx, principal, rootFrameId);
+  await requireThatSession(tx, principal, rootFrameId);
   const params = [rootFrameId, afterNumber(query.after, 0)];
   return readPage(tx, sql.LIST_EVENTS, params, pageSize(query.limit), eventOf, (item) => String(item.position));
 }
@@ -125,7 +135,7 @@ export async function listMessages(
   rootFrameId: string,
   query: PageQuery = {},
 ): Promise<Page<Message>> {
-  await requireSession(tx, principal, rootFrameId);
+  await requireThatSession(tx, principal, rootFrameId);
   const params = [rootFrameId, afterNumber(query.after, 0)];
   return readPage(tx, sql.LIST_MESSAGES, params, pageSize(query.limit), messageOf, (item) => String(item.seq));
 }

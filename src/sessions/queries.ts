@@ -84,21 +84,32 @@ export const INSERT_BRANCH = `
 INSERT INTO session_branches (branch_id, root_frame_id, parent_branch_id, base_checkpoint_id, head_checkpoint_id, name,
   created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 export const SELECT_SESSION = `SELECT ${SESSION_COLUMNS} FROM sessions s WHERE s.root_frame_id = ? AND s.tenant_id = ?`;
+export const HAS_SESSION = `SELECT 1 AS found FROM sessions WHERE root_frame_id = ? AND tenant_id = ?`;
 export const LIST_SESSIONS = `SELECT ${SESSION_COLUMNS} FROM sessions s
 WHERE s.tenant_id = ? AND s.root_frame_id < ? ORDER BY s.root_frame_id DESC LIMIT ?`;
-export const SELECT_BRANCH = `SELECT b.* FROM session_branches b JOIN sessions s ON s.root_frame_id = b.root_frame_id
+const BRANCH_COLUMNS = `b.branch_id, b.root_frame_id, b.parent_branch_id, b.base_checkpoint_id, b.head_checkpoint_id,
+  b.name, b.created_at, b.updated_at`;
+export const SELECT_BRANCH = `SELECT ${BRANCH_COLUMNS} FROM session_branches b JOIN sessions s ON s.root_frame_id = b.root_frame_id
 WHERE b.branch_id = ? AND b.root_frame_id = ? AND s.tenant_id = ?`;
 export const LIST_BRANCHES = `SELECT * FROM session_branches WHERE root_frame_id = ? AND branch_id > ?
 ORDER BY branch_id LIMIT ?`;
 
-export const SELECT_GROUP = `SELECT g.* FROM action_groups g JOIN sessions s ON s.root_frame_id = g.root_frame_id
+export const GROUP_COLUMNS = `g.group_id, g.root_frame_id, g.branch_id, g.turn_id, g.ordinal, g.position, g.kind,
+  g.provider, g.model, g.wire_state, g.assistant_content, g.assistant_message, g.usage, g.cost_usd, g.sealed_at,
+  g.created_at`;
+export const SELECT_GROUP = `SELECT ${GROUP_COLUMNS} FROM action_groups g JOIN sessions s ON s.root_frame_id = g.root_frame_id
 WHERE g.group_id = ? AND s.tenant_id = ?`;
-export const LIST_GROUPS = `SELECT * FROM action_groups WHERE root_frame_id = ? AND position > ?
-ORDER BY position LIMIT ?`;
-export const LIST_GROUP_EVENTS = `SELECT * FROM action_events WHERE group_id = ? AND sequence > ?
-ORDER BY sequence LIMIT ?`;
-export const LIST_EVENTS = `SELECT * FROM action_events WHERE root_frame_id = ? AND position > ?
-ORDER BY position LIMIT ?`;
+export const HAS_GROUP = `SELECT 1 AS found FROM action_groups g JOIN sessions s ON s.root_frame_id = g.root_frame_id
+WHERE g.group_id = ? AND s.tenant_id = ?`;
+export const LIST_GROUPS = `SELECT ${GROUP_COLUMNS} FROM action_groups g
+WHERE g.root_frame_id = ? AND g.position > ? ORDER BY g.position LIMIT ?`;
+export const EVENT_COLUMNS = `e.event_id, e.group_id, e.root_frame_id, e.sequence, e.position, e.type, e.action_id,
+  e.tool_call_id, e.wire_id, e.canonical_arguments, e.raw_arguments, e.result, e.side_effect_class, e.resource_keys,
+  e.created_at`;
+export const LIST_GROUP_EVENTS = `SELECT ${EVENT_COLUMNS} FROM action_events e WHERE e.group_id = ? AND e.sequence > ?
+ORDER BY e.sequence LIMIT ?`;
+export const LIST_EVENTS = `SELECT ${EVENT_COLUMNS} FROM action_events e WHERE e.root_frame_id = ? AND e.position > ?
+ORDER BY e.position LIMIT ?`;
 export const LIST_MESSAGES = `SELECT * FROM messages WHERE root_frame_id = ? AND seq > ? ORDER BY seq LIMIT ?`;
 export const LIST_TURNS = `SELECT turn_id, MIN(branch_id) AS branch_id, COUNT(*) AS groups,
   MIN(position) AS first_position, MAX(position) AS last_position, MIN(created_at) AS started_at

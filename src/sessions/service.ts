@@ -56,9 +56,11 @@ export async function openSession(
 /** The session, or SESSION_NOT_FOUND: another tenant's session is not told apart from one that does not exist. */
 export async function requireSession(tx: ReadTx, principal: Principal, rootFrameId: string): Promise<Session> {
   const row = await tx.get(sql.SELECT_SESSION, [rootFrameId, principal.tenant]);
-  if (!row) throw fail('SESSION_NOT_FOUND', 'There is no such session.');
+  if (!row) throw sessionNotFound();
   return sessionOf(row);
 }
+
+export const sessionNotFound = (): Error => fail('SESSION_NOT_FOUND', 'There is no such session.');
 
 /** The branch of that session, or BRANCH_NOT_FOUND. */
 export async function requireBranch(

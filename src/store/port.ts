@@ -4,7 +4,7 @@
  */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 export type SqlParams = readonly SqlValue[];
-/** A row as the driver gives it: an object keyed by column name, without a prototype (spread it before it is compared). */
+/** A row: an object keyed by column name. It may have no prototype: spread it before it is compared. */
 export type Row = Readonly<Record<string, SqlValue>>;
 
 /** SQL text, or SQL text whose integer columns may pass 2^53 and are therefore read as `bigint`. */

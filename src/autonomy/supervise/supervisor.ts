@@ -65,7 +65,7 @@ export class Supervisor implements Supervision {
     this.#terms.set(agent, terms);
   }
 
-  async begun(tx: Tx, run: RunRecord): Promise<void> {
+  async begun(tx: Tx, run: Pick<RunRecord, 'runId' | 'agent' | 'principal' | 'place'>): Promise<void> {
     const terms = this.#terms.get(run.agent);
     if (!terms) return;
     const known = await runsOfTurn(tx, run.place);
@@ -120,15 +120,22 @@ export class Supervisor implements Supervision {
     });
   }
 
-  async carryOn(supervised: Supervised): Promise<void> {
+  async carryOn(supervised: Supervised): Promise<boolean> {
+    if (!this.#concerns(supervised)) return false;
     try {
       while (await this.#oneStep(supervised));
     } catch (error) {
       const code = codeOf(error);
-      if (code === 'AUTO_CHECKPOINT_UNFIT') return this.#giveBack(supervised, 'completed_with_issues', NO_WORKSPACE);
-      if (code !== null && UNREADABLE.has(code)) return this.#giveBack(supervised, 'review_unavailable', code);
-      if (!(error instanceof HoldfastError) || !LEFT.has(error.code)) throw error;
+      if (code === 'AUTO_CHECKPOINT_UNFIT') await this.#giveBack(supervised, 'completed_with_issues', NO_WORKSPACE);
+      else if (code !== null && UNREADABLE.has(code)) await this.#giveBack(supervised, 'review_unavailable', code);
+      else if (!(error instanceof HoldfastError) || !LEFT.has(error.code)) throw error;
     }
+    return true;
+  }
+
+  /** What was begun under supervision is ended with its run, also where the agent is no longer supervised here. */
+  #concerns({ run, signal }: Supervised): boolean {
+    return this.#terms.has(run.agent) || signal.aborted || run.state.status === 'stopped';
   }
 
   /** True where something is left to be done at once. */

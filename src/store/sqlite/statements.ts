@@ -1,11 +1,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { fail } from '../../core/index.ts';
 import type { Row, RunResult, Sql, SqlParams, SqlValue } from '../port.ts';
+import { RowShape } from './row-shape.ts';
 import { plannedOnce, readStatementText, type StatementText } from './statement-text.ts';
 
 export interface Prepared extends StatementText {
   readonly text: string;
   readonly statement: StatementSync;
+  /** How its rows are made; undefined where the driver makes them. */
+  readonly shape: RowShape | undefined;
 }
 
 /** Texts are constants; only lists of parameters (`IN (?, ?)`) vary. Beyond this the oldest is prepared anew. */
@@ -66,7 +69,7 @@ export class Statements {
     if (bigints) statement.setReadBigInts(true);
     const [oldest] = cache.size >= MAX_PREPARED ? cache.keys() : [];
     if (oldest !== undefined) cache.delete(oldest);
-    const prepared: Prepared = { ...read, text, statement };
+    const prepared: Prepared = { ...read, text, statement, shape: RowShape.of(statement, text) };
     cache.set(text, prepared);
     return prepared;
   }
@@ -81,12 +84,16 @@ export class Statements {
 
   get(prepared: Prepared, params: SqlParams): Row | undefined {
     this.#bind(prepared, params);
-    return prepared.statement.get(...(params as SqlValue[])) as Row | undefined;
+    const found: unknown = prepared.statement.get(...(params as SqlValue[]));
+    if (prepared.shape === undefined || found === undefined) return found as Row | undefined;
+    return prepared.shape.row(found as SqlValue[]);
   }
 
   all(prepared: Prepared, params: SqlParams): Row[] {
     this.#bind(prepared, params);
-    return prepared.statement.all(...(params as SqlValue[])) as Row[];
+    const found: unknown[] = prepared.statement.all(...(params as SqlValue[]));
+    const { shape } = prepared;
+    return shape === undefined ? (found as Row[]) : found.map((values) => shape.row(values as SqlValue[]));
   }
 
   #bind(prepared: Prepared, params: SqlParams): void {
