@@ -30,6 +30,7 @@ export function gatewayApplication(gateway: GatewayContext, version: string): Ap
   return async (request, env = {}) => {
     const exchange = newExchange(gateway, env);
     exchanges.set(request, exchange);
+    gateway.connections.met(request, env.incoming);
     const began = systemClock.nowMs();
     const response = await spanOfRequest(telemetry, request, exchange, async () => app.fetch(request, env));
     return finish(gateway, exchange, { request, response, milliseconds: systemClock.nowMs() - began });

@@ -2,8 +2,9 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import type { Holdfast } from '../app/index.ts';
-import { fail, type Log, noLog, systemClock } from '../core/index.ts';
+import { fail, LIMITS, type Log, noLog, systemClock } from '../core/index.ts';
 import { gatewayApplication } from './application.ts';
+import { Connections } from './connections.ts';
 import type { GatewayContext } from './context.ts';
 import { FeedPlaces } from './feed-places.ts';
 import { FeedWatcher } from './feed-watcher.ts';
@@ -26,6 +27,12 @@ export interface GatewayOptions {
   /** How long a request's head, and all of it, may take to come. Milliseconds, default 10,000 and 30,000. */
   readonly headMs?: number;
   readonly requestMs?: number;
+  /**
+   * A package may take longer than `requestMs`, as long as it moves: the longest that nothing comes or is taken, and the
+   * longest for the whole. Milliseconds, default 30,000 and 1,800,000.
+   */
+  readonly packageIdleMs?: number;
+  readonly packageMs?: number;
   /** What the description says of the program. */
   readonly version?: string;
 }
@@ -53,6 +60,7 @@ const MOST_HEADER_BYTES = 16 * 1024;
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { holdfast, host = '127.0.0.1', port = 0, log = noLog, rate = RATE, version = '0' } = options;
   const { headMs = HEAD_MS, requestMs = REQUEST_MS, heartbeatMs = HEARTBEAT_MS } = options;
+  const { packageIdleMs = LIMITS.packageIdleMs, packageMs = LIMITS.packageTransferMs } = options;
   const { runtime } = holdfast;
   const stop = new AbortController();
   const gateway: GatewayContext = {
@@ -62,7 +70,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     metrics: new Metrics(),
     feed: new FeedWatcher(runtime.store, log),
     places: new FeedPlaces(runtime),
+    connections: new Connections(),
     heartbeatMs,
+    pace: { idleMs: packageIdleMs, totalMs: packageMs },
     stopping: stop.signal,
   };
   const application = gatewayApplication(gateway, version);
@@ -77,6 +87,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       maxHeaderSize: MOST_HEADER_BYTES,
     },
   }) as Server;
+  gateway.connections.watch(server);
   const address = await listen(server, host, port);
   const shownHost = address.family === 'IPv6' ? `[${address.address}]` : address.address;
   return {

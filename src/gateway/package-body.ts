@@ -1,7 +1,8 @@
-import { fail } from '../core/index.ts';
+import { fail, HoldfastError } from '../core/index.ts';
 import type { ReceivedPackage } from '../packages/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { GatewayContext } from './context.ts';
+import { type Pace, Stopwatch } from './pace.ts';
 
 /** What programs say of a package's bytes. One that says nothing is believed too: what comes is read as hostile anyway. */
 const PACKAGE_TYPES: ReadonlySet<string> = new Set([
@@ -12,11 +13,12 @@ const PACKAGE_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The raw bytes of a request, in the staging folder while `work` looks at them and gone afterwards.
- * CONTENT_TYPE_UNSUPPORTED, ARCHIVE_TOO_LARGE, TOO_MANY_REQUESTS, REQUEST_CUT.
+ * The raw bytes of a request, in the staging folder while `work` looks at them and gone afterwards. They may take longer
+ * than other requests, as long as they come. CONTENT_TYPE_UNSUPPORTED, ARCHIVE_TOO_LARGE, TOO_MANY_REQUESTS,
+ * PACKAGE_TOO_SLOW, REQUEST_CUT.
  */
 export async function withPackageBody<T>(
-  { runtime }: GatewayContext,
+  { runtime, connections, pace }: GatewayContext,
   principal: Principal,
   request: Request,
   work: (received: ReceivedPackage) => Promise<T>,
@@ -27,13 +29,30 @@ export async function withPackageBody<T>(
       resolve: 'Send the package itself as the body, with Content-Type: application/vnd.openai4s.session+zip.',
     });
   const announcedBytes = Number(request.headers.get('content-length') ?? 0);
-  return runtime.packages.receive(principal, { announcedBytes, chunks: chunksOf(request) }, work);
+  connections.unhurry(request);
+  return runtime.packages.receive(principal, { announcedBytes, chunks: chunksOf(request, pace) }, work);
 }
 
-async function* chunksOf({ body }: Request): AsyncGenerator<Uint8Array> {
+async function* chunksOf({ body }: Request, pace: Pace): AsyncGenerator<Uint8Array> {
+  if (body === null) return;
+  const reader = body.getReader();
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  late.catch(() => undefined);
+  const watch = new Stopwatch(pace, reject);
   try {
-    for await (const chunk of body ?? []) yield chunk as Uint8Array;
+    for (;;) {
+      watch.wait();
+      const { done, value } = await Promise.race([reader.read(), late]);
+      watch.moved();
+      if (done) return;
+      yield value as Uint8Array;
+    }
   } catch (cause) {
+    if (cause instanceof HoldfastError) throw cause;
     throw fail('REQUEST_CUT', 'The body ended before all of it was there.', { cause });
+  } finally {
+    watch.stop();
+    // What nobody reads any more is let go of; the answer may still be on its way.
+    reader.cancel().catch(() => undefined);
   }
 }

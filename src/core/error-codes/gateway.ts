@@ -37,6 +37,13 @@ export const gatewayErrorCodes = {
     retryable: false,
     resolve: 'Send the request again, whole.',
   },
+  PACKAGE_TOO_SLOW: {
+    family: 'validation',
+    http: 408,
+    exit: 1,
+    retryable: true,
+    resolve: 'Send the package again over a connection that keeps up.',
+  },
   TOO_MANY_REQUESTS: {
     family: 'rate',
     http: 429,

@@ -15,6 +15,16 @@ export const gatewayLimits = {
     unit: 'items',
     why: 'Packages of one tenant on their way in or out; each lies on the disk.',
   },
+  packageIdleMs: {
+    max: 30_000,
+    unit: 'ms',
+    why: 'A package on its way holds a place and a file: who sends or takes nothing for so long is gone.',
+  },
+  packageTransferMs: {
+    max: 1_800_000,
+    unit: 'ms',
+    why: 'The largest package at 75 kB a second; who is slower holds a place for ever.',
+  },
   eventStreamsPerTenant: {
     max: 1000,
     unit: 'items',

@@ -26,11 +26,12 @@ export const packageRoutes = [
     media: PACKAGE_CONTENT_TYPE,
     status: 200,
     creates: false,
-    handle: async ({ gateway: { runtime }, principal, params, request }) => {
+    handle: async ({ gateway, principal, params, request }) => {
+      const { runtime } = gateway;
       const free = runtime.packages.takePlace(principal);
       try {
         const made = await exportSession(runtime, principal, params.root_frame_id, request.signal);
-        return packageResponse(made, request, () => {
+        return packageResponse(gateway, made, request, () => {
           made.close();
           free();
         });
