@@ -182,6 +182,17 @@ check('a held call waits, is told so, and goes on where it was once a person has
   assert.equal(outcomeOf(await world.call('write', { a: 1 }, 3))?.code, 'APPROVAL_PENDING', 'the permission was used');
 });
 
+check('a held call has a time limit: when it is over nothing runs, and asking again asks anew', async (t) => {
+  const policy = { ...OPEN_POLICY, rules: [], hold_seconds: 1 };
+  const world = await guardWorld(t, { policy, waitMs: 20_000 });
+  const told = await world.call('write', { a: 1 }, 1);
+  assert.match(outcomeOf(told)?.code ?? '', /^APPROVAL_EXPIRED$/);
+  assert.match(resultOf(told).content[0]?.text ?? '', /^NOT STARTED/);
+  world.send({ id: 2, method: 'tools/call', params: { name: 'write', arguments: { a: 1 } } });
+  while (world.errors().split('held:').length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual(world.effects(), []);
+});
+
 check('what waits when its guard ends is taken back: nobody decides about it for nothing', async (t) => {
   const world = await guardWorld(t, { policy: { ...OPEN_POLICY, rules: [] } });
   await world.call('write', { a: 1 }, 1);

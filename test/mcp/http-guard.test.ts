@@ -9,6 +9,8 @@ const outcomeOf = (message: Message): Told | undefined =>
 const textsOf = (message: Message): string[] =>
   ((message['result'] as { content?: { text: string }[] }).content ?? []).map((one) => one.text);
 const EVENTS = { 'content-type': 'text/event-stream' };
+/** A header that comes twice, of which one server reads the first and another the last. */
+const TWICE = ['application/json', 'application/json; charset=utf-8'];
 const nothing: Behaviour = (_arrived, response) => response.writeHead(500).end();
 const toolOf = (message: Message): string => (message['params'] as { name: string }).name;
 
@@ -153,6 +155,10 @@ check(
       [405, { method: 'PUT', body: ping }],
       [415, { headers: { 'content-encoding': 'gzip' }, body: ping }],
       [415, { headers: { 'content-type': 'application/json; charset=utf-16' }, body: ping }],
+      [415, { headers: { 'content-type': 'application/json; charset=utf-8; charset=utf-7' }, body: ping }],
+      [415, { headers: { 'content-type': 'application/json; x="charset=utf-8"; charset=utf-7' }, body: ping }],
+      [415, { headers: { 'content-type': 'application/json; charset = utf-7' }, body: ping }],
+      [415, { headers: { 'content-type': TWICE as unknown as string }, body: ping }],
       [400, { body: `[${call}]` }],
       [400, { body: '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}' }],
       [400, { headers: { 'mcp-name': 'read' }, body: call }],

@@ -64,11 +64,21 @@ export function isLocalRequest(host: string | undefined, origin: string | undefi
   return origin === undefined || LOOPBACK.test(origin.replace(/^https?:\/\//i, ''));
 }
 
-/** Whether the body can be read in only one way. */
-export function isPlainJson(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
+/** A type whose one word about characters, where it has any, is UTF-8. */
+const IN_UTF8 = /^(?!.*charset).*$|^[^;"]*;\s*charset=(?:utf-?8|"utf-?8")\s*$/i;
+
+/**
+ * Whether the body can be read in only one way: it is not coded, and no header says twice, or in some way that two could
+ * understand differently, how its characters are.
+ */
+export function isPlainJson(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  raw: RawHeaders,
+): boolean {
   const encoding = headers['content-encoding'];
-  const charset = /charset\s*=\s*"?([^";\s]*)/i.exec(String(headers['content-type'] ?? ''))?.[1];
-  return (encoding === undefined || encoding === 'identity') && (charset === undefined || /^utf-?8$/i.test(charset));
+  if (encoding !== undefined && encoding !== 'identity') return false;
+  const types = raw.filter((_, at) => at % 2 === 1 && raw[at - 1]?.toLowerCase() === 'content-type');
+  return types.length <= 1 && types.every((type) => IN_UTF8.test(type));
 }
 
 /**

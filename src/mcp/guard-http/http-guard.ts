@@ -67,7 +67,8 @@ export class HttpGuard {
       const session = this.#sessionOf(headers[SESSION]);
       const exchange = { request: { method, query, headers: rawHeaders }, incoming, answer, session };
       if (method !== 'POST') return await this.#pass(exchange, null);
-      if (!isPlainJson(headers)) return refuse(415, 'MCP_MESSAGE_UNREADABLE', 'A message is plain JSON in UTF-8.');
+      if (!isPlainJson(headers, rawHeaders))
+        return refuse(415, 'MCP_MESSAGE_UNREADABLE', 'A message is plain JSON in UTF-8.');
       const body = await readBody(incoming, LIMITS.guardLineBytes);
       if (!body) return refuse(413, 'MCP_LINE_TOO_LONG', `A message has at most ${LIMITS.guardLineBytes} bytes.`);
       const message = readHostLine(body);
