@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runHttpGuard } from '../../src/app/index.ts';
-import { connectMcp, type McpConnection } from '../../src/mcp/index.ts';
+import { Holdfast, runHttpGuard } from '../../src/app/index.ts';
+import { verifyRun } from '../../src/effects/index.ts';
+import { connectMcp, type McpConnection, POLICY_PRESETS, startingPolicy } from '../../src/mcp/index.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 import { everythingOverHttp, program } from './reference-servers.ts';
 
@@ -58,6 +59,49 @@ check('the memory server behind the guard: what is allowed is kept, what is not 
   assert.match(textOf(held), /^NOT STARTED .*holdfast approvals approve/);
   assert.match(readFileSync(file, 'utf8'), /Ada/);
   await client.close();
+});
+
+check('the filesystem server behind the guard, by its preset: what it reports is read back', async (t) => {
+  const home = await temporaryFolder(t);
+  const root = join(home, 'project');
+  mkdirSync(root);
+  const bare = await connectMcp({
+    name: 'bare',
+    server: { command: process.execPath, args: [program('server-filesystem'), root] },
+  });
+  const listed = (await bare.listTools()).map(({ name }) => ({ name }));
+  await bare.close();
+  const made = startingPolicy({ server: 'files', listed, preset: 'filesystem', rootPath: root });
+  const described = Object.keys(POLICY_PRESETS['filesystem']?.tools ?? {});
+  for (const name of described)
+    assert.ok(
+      listed.some((one) => one.name === name),
+      `the server has ${name}`,
+    );
+  const allowed = { id: 'writes', tools: described, decision: 'allow' };
+  const policy = JSON.stringify({ ...made, rules: [...(made['rules'] as object[]), allowed] });
+  const client = await throughGuard(home, policy, [program('server-filesystem'), root]);
+  const at = (name: string): string => join(root, name);
+  const done = async (name: string, args: Record<string, unknown>): Promise<void> =>
+    assert.notEqual((await client.callTool(asked(name, args))).isError, true, name);
+  await done('write_file', { path: at('a.txt'), content: 'héllo\r\n' });
+  await done('edit_file', { path: at('a.txt'), edits: [{ oldText: 'héllo', newText: 'hello' }] });
+  await done('create_directory', { path: at('dir') });
+  await done('move_file', { source: at('a.txt'), destination: at('dir/b.txt') });
+  const out = await client.callTool(asked('write_file', { path: join(home, 'out.txt'), content: 'x' }));
+  assert.match(textOf(out), /^NOT STARTED .*RESOURCE_OUTSIDE_ROOT/);
+  assert.match(textOf(await client.callTool(asked('read_text_file', { path: at('dir/b.txt') }))), /^hello/);
+  await client.close();
+  const holdfast = await Holdfast.open({ dataDir: join(home, 'data') });
+  t.after(() => holdfast.close());
+  const { runs, principal, store } = holdfast.runtime;
+  const [run] = (await runs.list(principal, { limit: 1 })).items;
+  const of = { tenantId: principal.tenant, runId: run?.runId ?? '' };
+  const found = await store.read('test', (tx) => verifyRun(tx, { tenantId: of.tenantId, subjectId: 'owner' }, of));
+  assert.deepEqual(
+    found.effects.map((one) => [one.claim.operation.tool, one.atCompletion.verdict]),
+    ['write_file', 'edit_file', 'create_directory', 'move_file'].map((name) => [`files__${name}`, 'verified']),
+  );
 });
 
 check('the official client takes the guard’s own tool as a tool like any other', async (t) => {

@@ -1,3 +1,5 @@
+import { viewOfRun } from '../../src/app/index.ts';
+import type { Policy } from '../../src/approvals/index.ts';
 import type { AgentOptions, FunctionReply, ModelFunction } from '../../src/index.ts';
 import { assert, check } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
@@ -87,6 +89,48 @@ check('three levels: a grandchild waits, its approval comes at the top, and ever
     ['completed', 'completed', 'completed'],
   );
 });
+
+for (const childMode of ['sequential', 'parallel'] as const)
+  check(
+    `three levels, ${childMode}: policy, tools, schema and edits hold at the bottom as they do at the top`,
+    async (t) => {
+      const never: Policy = {
+        name: 'never',
+        revision: '1',
+        decide: (call) => (JSON.stringify(call.arguments).includes('barred') ? 'deny' : 'allow'),
+      };
+      const { holdfast } = await openDesk(t, { policies: { policies: [never], mode: 'enforce' } });
+      const ran: string[] = [];
+      const execute = ({ note }: { readonly note: string }) => ran.push(note);
+      const tools = [noteTool({ needsApproval: true, editable: ['note'], execute })];
+      holdfast.agent({ name: 'other', model: () => 'x', tools: [noteTool({ name: 'shred', execute })] });
+      const model = callsThenDone([{ note: 'barred' }, { note: 7 as never }, { name: 'shred' }, { note: 'first' }]);
+      const bottom = holdfast.agent({ name: 'bottom', model, tools });
+      const middle = holdfast.agent({ name: 'middle', model: asking('bottom'), children: [bottom], childMode });
+      const run = await holdfast
+        .agent({ name: 'top', model: asking('middle'), children: [middle], childMode })
+        .run('go');
+      assert.equal(run.pending.length, 1, 'only the call that may be made is asked about');
+      const [request] = run.pending;
+      await assert.rejects(run.approve(request, { editedArguments: { note: 7 } }), {
+        code: 'APPROVAL_ARGUMENTS_INVALID',
+      });
+      await assert.rejects(run.approve(request, { editedArguments: { note: 'x', more: 1 } }), {
+        code: 'APPROVAL_EDIT_FORBIDDEN',
+      });
+      assert.deepEqual(ran, []);
+      await run.approve(request, { editedArguments: { note: 'edited' } });
+      assert.equal(run.status, 'completed');
+      assert.deepEqual(ran, ['edited']);
+      const { runs, principal } = holdfast.runtime;
+      const [, , below] = await runs.tree(principal, run.id);
+      const view = await viewOfRun(holdfast.runtime, principal, below?.runId ?? '');
+      assert.deepEqual(
+        view.calls.map(({ outcome }) => outcome && ('code' in outcome ? outcome.code : outcome.state)),
+        ['POLICY_DENIED', 'TOOL_ARGUMENTS_INVALID', 'TOOL_NOT_ALLOWED', 'done'],
+      );
+    },
+  );
 
 check('a child with an unknown outcome leaves the call above unknown, and nothing behind it starts', async (t) => {
   const { holdfast } = await openDesk(t);
