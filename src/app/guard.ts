@@ -1,14 +1,6 @@
 import { type Clock, type FaultPoints, guardClock, systemClock } from '../core/index.ts';
 import { openFilesystem } from '../effects/index.ts';
-import {
-  type GuardedServer,
-  guardHttp,
-  type GuardOptions,
-  guardStdio,
-  type HostStreams,
-  readPolicy,
-  sealPolicy,
-} from '../mcp/index.ts';
+import type { GuardedServer, GuardOptions, HostStreams } from '../mcp/index.ts';
 import { closeModellessRun, openModellessRun, openNextModellessRun } from '../runs/index.ts';
 import type { StoreObserver } from '../store/index.ts';
 import { openRuntime } from './runtime.ts';
@@ -48,11 +40,15 @@ export interface RunningHttpGuard {
 
 const WAIT_MS = 45_000;
 
+/** Loaded by whoever guards: what reads policies is a fifth of all code, and most processes guard nothing. */
+const loadMcp = () => import('../mcp/index.ts');
+
 /**
  * Runs a guard in front of an MCP server until host or server has gone; answers the server's exit code, null when a
  * signal ended it. Its calls stand in a session of their own, kind `guard`, under a run without a model.
  */
 export async function runGuard(settings: GuardSettings): Promise<number | null> {
+  const { guardStdio } = await loadMcp();
   const { options, close, abandon } = await openGuard(settings);
   try {
     const guard = await guardStdio(settings.server, settings.host, options);
@@ -68,6 +64,7 @@ export async function runGuard(settings: GuardSettings): Promise<number | null> 
 /** The same in front of a server that speaks streamable HTTP, for any number of hosts on this machine. */
 export async function runHttpGuard(settings: HttpGuardSettings): Promise<RunningHttpGuard> {
   const { url, port, tell } = settings;
+  const { guardHttp } = await loadMcp();
   const { options, close, abandon } = await openGuard(settings);
   try {
     const listener = await guardHttp({ url, port }, { ...options, tell });
@@ -92,6 +89,7 @@ interface OpenGuard {
 
 async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
   const { dataDir, observer, faults } = settings;
+  const { readPolicy, sealPolicy } = await loadMcp();
   const policy = readPolicy(settings.policy);
   const filesystem = openFilesystem({ dataDir });
   const sealed = sealPolicy(policy, filesystem);

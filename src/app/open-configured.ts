@@ -1,4 +1,4 @@
-import { connectMcp, type McpConnection, mcpTools } from '../mcp/index.ts';
+import type { McpConnection } from '../mcp/index.ts';
 import { fail } from '../core/index.ts';
 import type { Tool } from '../tools/index.ts';
 import type { AgentHandle } from './agent.ts';
@@ -42,6 +42,8 @@ async function startServers(
   connections: McpConnection[],
 ): Promise<ReadonlyMap<string, readonly Tool[]>> {
   const tools = new Map<string, readonly Tool[]>();
+  if (Object.keys(servers).length === 0) return tools;
+  const { connectMcp, mcpTools } = await import('../mcp/index.ts');
   for (const [name, { server, policies }] of Object.entries(servers)) {
     const connection = await connectMcp({ name, server });
     connections.push(connection);

@@ -17,13 +17,12 @@ import {
 } from '../calls/index.ts';
 import { canonicalJson, type Clock, createIds, type JsonObject, noFaults, noTelemetry } from '../core/index.ts';
 import { type Filesystem, openFilesystem } from '../effects/index.ts';
-import { guardedToolOf, settledGuardTool } from '../mcp/index.ts';
 import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
 import type { SessionPackages } from '../packages/index.ts';
 import { type RunRecord, Runs, runSessionHooks, SIDE_BRANCH_KINDS, type SideBranchKind } from '../runs/index.ts';
 import type { Principal, SessionContext } from '../sessions/index.ts';
 import { addProject, appendFeed, ensureTenant, findProject, startHeartbeat, type Store } from '../store/index.ts';
-import { acceptArguments, inputOf, ToolRegistry } from '../tools/index.ts';
+import { acceptArguments, guardedToolOf, inputOf, settledGuardTool, ToolRegistry } from '../tools/index.ts';
 import type { HoldfastOptions } from './holdfast.ts';
 import { startExpiry } from './expiry-timer.ts';
 import { startNotices } from './notices/notices.ts';

@@ -22,7 +22,7 @@ export type {
   PolicyTool,
 } from './guard/policy-model.ts';
 export { POLICY_PRESETS, startingPolicy, type ToolHints } from './guard/policy-start.ts';
-export { guardedToolOf, settledGuardTool } from './guard/guard-tool.ts';
+export { guardedToolOf, settledGuardTool } from '../tools/index.ts';
 export { type GuardedServer, guardStdio, type HostStreams, type StdioGuard } from './guard/stdio-guard.ts';
 export { guardHttp, type HttpGuardListener } from './guard-http/listen.ts';
 export type { GuardOptions } from './guard/call-desk.ts';

@@ -22,6 +22,14 @@ export {
 } from './allow-list.ts';
 export { compileSchema } from './compile-schema.ts';
 export { comparableName, tool } from './define-tool.ts';
+export {
+  ANY_OBJECT,
+  GUARD_KEPT_DEPTH,
+  GUARD_OUTPUT_LIMITS,
+  GUARD_REVISION,
+  guardedToolOf,
+  settledGuardTool,
+} from './guarded-tool.ts';
 export { longestCallMs } from './retry.ts';
 export {
   type CompiledSchema,

@@ -1,7 +1,7 @@
 import { readStrictJson, JSON_PROFILES, type JsonObject } from '../../src/core/index.ts';
 import { openFilesystem } from '../../src/effects/index.ts';
 import { sealPolicy } from '../../src/mcp/index.ts';
-import { settledGuardTool } from '../../src/mcp/guard/guard-tool.ts';
+import { settledGuardTool } from '../../src/tools/index.ts';
 import { describedTool } from '../../src/mcp/guard/policy-decision.ts';
 import { statusOfAnswer } from '../../src/mcp/guard/policy-status.ts';
 import { acceptOutput } from '../../src/tools/index.ts';

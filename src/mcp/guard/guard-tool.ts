@@ -1,6 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
 import {
-  NotDone,
+  ANY_OBJECT,
+  GUARD_OUTPUT_LIMITS,
+  GUARD_REVISION,
   type Tool,
   tool,
   type ToolCallContext,
@@ -8,11 +10,10 @@ import {
   type ToolStatus,
 } from '../../tools/index.ts';
 import { localToolName } from '../tool-names.ts';
-import { KEPT_LIMITS } from './kept-output.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { describedTool } from './policy-decision.ts';
 import { mapCall, type Mapping } from './policy-mapping.ts';
-import { POLICY_EFFECTS, type PolicyTool } from './policy-model.ts';
+import type { PolicyTool } from './policy-model.ts';
 
 /** How a call, or a question about one, reaches the server; given by the guard. */
 export interface Reach {
@@ -22,10 +23,7 @@ export interface Reach {
   ask(call: ToolCallContext, input: JsonObject): Promise<ToolStatus>;
 }
 
-/** The guard checks no schema of the server's: the server does. What it holds to is that arguments are an object. */
-const ANY_OBJECT = Object.freeze({ type: 'object' });
 const DEFAULT_TIMEOUT_SECONDS = 120;
-const VERSION = 'guard-v1';
 
 /** One tool of a guarded server, as its policy describes it. */
 export function guardTool(sealed: SealedPolicy, name: string, reach: Reach): Tool {
@@ -40,7 +38,7 @@ export function guardTool(sealed: SealedPolicy, name: string, reach: Reach): Too
     secretFields: described.secretFields,
     // What the policy promises is about an error that the server told, and is judged where its answer is: of a server
     // that is gone, or that cannot be read, it says nothing.
-    outputLimits: KEPT_LIMITS,
+    outputLimits: GUARD_OUTPUT_LIMITS,
     timeoutMs: (described.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
     producer: sealed.policy.server,
     parallel: true,
@@ -85,50 +83,11 @@ function mappingOnce(map: (input: JsonValue) => Mapping) {
 
 function revisionsOf(described: PolicyTool): ToolRevisions {
   return {
-    inputSchema: VERSION,
-    outputSchema: VERSION,
+    inputSchema: GUARD_REVISION,
+    outputSchema: GUARD_REVISION,
     effect: described.effect,
-    handler: VERSION,
-    producer: VERSION,
-    policy: `${VERSION}-${described.onError}`,
+    handler: GUARD_REVISION,
+    producer: GUARD_REVISION,
+    policy: `${GUARD_REVISION}-${described.onError}`,
   };
-}
-
-const ONLY_THE_GUARD: ToolStatus = Object.freeze({
-  state: 'unknown',
-  reason: 'Only the guard in front of its server can ask it: through its tool holdfast_settle.',
-});
-
-/**
- * The tool of a guarded server as a process without the guard needs it, to judge or settle what was stored under these
- * revisions; null for revisions that no guard made. It can be executed by nobody.
- */
-export function settledGuardTool(name: string, revisions: ToolRevisions): Tool | null {
-  const { handler } = revisions;
-  const effect = POLICY_EFFECTS.find((one) => one === revisions.effect);
-  if (handler !== VERSION || effect === undefined) return null;
-  return tool({
-    name,
-    description: '',
-    inputSchema: ANY_OBJECT,
-    effect,
-    outputLimits: KEPT_LIMITS,
-    revisions,
-    execute: () => {
-      throw new NotDone('Only the guard in front of its server can call this tool.');
-    },
-    ...(effect === 'reconcilable' ? { status: () => ONLY_THE_GUARD } : {}),
-  });
-}
-
-/** As above, known by what a permission request keeps of a tool; null for a request that no guard made. */
-export function guardedToolOf(name: string, of: { readonly effect: string; readonly policy: string }): Tool | null {
-  if (!of.policy.startsWith(`${VERSION}-`)) return null;
-  return settledGuardTool(name, {
-    ...of,
-    inputSchema: VERSION,
-    outputSchema: VERSION,
-    handler: VERSION,
-    producer: VERSION,
-  });
 }

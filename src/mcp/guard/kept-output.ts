@@ -10,6 +10,7 @@ import {
   sealJson,
   sha256Hex,
 } from '../../core/index.ts';
+import { GUARD_KEPT_DEPTH } from '../../tools/index.ts';
 import type { PolicyTool } from './policy-model.ts';
 
 /** What the ledger keeps of an answer: all of it where it is small, else its digest and size. */
@@ -21,13 +22,7 @@ export function keptOutput(result: JsonValue, described: PolicyTool): JsonValue 
   return { result_sha256: sha256Hex(text), result_bytes: bytes };
 }
 
-const KEPT_PROFILE: JsonProfile = { ...JSON_PROFILES.operations, name: 'kept output', depth: 24 };
-
-/**
- * What a guarded tool may answer to the ledger: what is kept of its server's answer, in the object that holds it, and
- * that in another one where the server was asked. The bound of the answer counts from 0.
- */
-export const KEPT_LIMITS = { maxDepth: KEPT_PROFILE.depth + 1 + 2 };
+const KEPT_PROFILE: JsonProfile = { ...JSON_PROFILES.operations, name: 'kept output', depth: GUARD_KEPT_DEPTH };
 
 function mayBeKept(result: JsonValue): result is JsonObject {
   try {
