@@ -1,4 +1,11 @@
-import { containsSecret, isSecretKey, JsonNumber, redact, redactText } from '../../src/core/index.ts';
+import {
+  containsSecret,
+  isSecretKey,
+  jsonMayHoldSecret,
+  JsonNumber,
+  redact,
+  redactText,
+} from '../../src/core/index.ts';
 import { assert, check } from '../support/index.ts';
 
 const PEM = '-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----';
@@ -10,6 +17,9 @@ const SECRETS: readonly (readonly [text: string, redacted: string])[] = [
   ['use sk-abcdefghijklmnop now', 'use [REDACTED] now'],
   ['ghp_12345678, github_pat_abcdefgh and XOXB-12345678', '[REDACTED], [REDACTED] and [REDACTED]'],
   ['hf_abcdefgh ark-12345678 gho_12345678', '[REDACTED] [REDACTED] [REDACTED]'],
+  ...['SK', 'Ark', 'ghp', 'gho', 'github_pat', 'hf', 'xoxa', 'xoxb', 'xoxp', 'xoxr', 'xoxs'].flatMap((begin) =>
+    ['-', '_'].map((sign): [string, string] => [`(${begin}${sign}a.B-c_12)`, '([REDACTED])']),
+  ),
   ['export OPENAI_API_KEY=abc # why', 'export OPENAI_API_KEY=[REDACTED] # why'],
   ["my_token = 'two words';", "my_token = '[REDACTED]';"],
   ['DB_PASSWORD="a\\"b" x', 'DB_PASSWORD="[REDACTED]" x'],
@@ -27,6 +37,7 @@ check('each shape of a secret is found and replaced, and names and keys stay', (
     assert.equal(redactText(text), redacted);
     assert.equal(redactText(redacted), redacted, `${redacted} is a fixed point`);
     assert.equal(containsSecret(redacted), false, redacted);
+    assert.equal(jsonMayHoldSecret(JSON.stringify({ text })), true, text);
   }
 });
 

@@ -111,14 +111,16 @@ export async function exportPackage(
     const stages = makeStages(context, start.session);
     const lookedAt = await stage({ context, principal, start, staged, stages, safe, secrets });
     const path = join(folder, 'package.zip');
-    // The archive is written by other threads for the most part: what goes into it is looked at meanwhile.
-    const [built, looked] = await Promise.allSettled([
-      build(context, staged, path),
+    // The archive is written and read back by other threads for the most part: what goes into it is looked at meanwhile.
+    const building = build(context, staged, path);
+    const [built, looked, packaged] = await Promise.allSettled([
+      building,
       requireImportable(context, staged, { known: secrets, lookedAt }),
+      building.then(({ manifestSha256 }) => requirePackaged(context, path, manifestSha256)),
     ]);
     const written = settled(built);
     settled(looked);
-    const archiveSha256 = await requirePackaged(context, path, written.manifestSha256);
+    const archiveSha256 = settled(packaged);
     await store.read('packages.export', (tx) => requireUnchanged(tx, start));
     return exported(context, place, { ...written, path, sha256: archiveSha256 }, rootFrameId);
   } catch (error) {
