@@ -1,6 +1,6 @@
 import type { Ids, JsonObject } from '../../core/index.ts';
 import { idKey, type RpcId } from '../wire/message.ts';
-import { elicitationLine } from '../wire/write-line.ts';
+import { elicitationLine, withdrawnLine } from '../wire/write-line.ts';
 
 /** An id that is the guard's own, and that no server can guess: else it could have its own question answer for it. */
 export const ownId = (ids: Ids): string => `holdfast-${ids.next()}`;
@@ -16,7 +16,10 @@ export class HostQuestions {
     this.#ids = ids;
   }
 
-  /** Asks by `give`, and settles with the host's answer; with null where it cannot be asked, or the wait is given up. */
+  /**
+   * Asks by `give`, and settles with the host's answer; with null where it cannot be asked, or the wait is given up: then
+   * the question is withdrawn.
+   */
   ask(message: string, signal: AbortSignal, give: (line: Uint8Array) => void): Promise<JsonObject | null> {
     if (!this.possible || signal.aborted) return Promise.resolve(null);
     const id = ownId(this.#ids);
@@ -26,7 +29,10 @@ export class HostQuestions {
         signal.removeEventListener('abort', giveUp);
         resolve(result);
       };
-      const giveUp = (): void => settle(null);
+      const giveUp = (): void => {
+        settle(null);
+        give(withdrawnLine(id));
+      };
       signal.addEventListener('abort', giveUp, { once: true });
       this.#open.set(idKey(id), settle);
       give(elicitationLine(id, message));

@@ -90,6 +90,12 @@ export function elicitationLine(id: string, message: string): Uint8Array {
   return line({ jsonrpc: '2.0', id, ...approvalQuestion(message) });
 }
 
+/** The guard waits for no answer to its question any more, so that the host need not ask its user any longer. */
+export function withdrawnLine(id: string): Uint8Array {
+  const params = { requestId: id, reason: 'The question is over.' };
+  return line({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+}
+
 function approvalQuestion(message: string): JsonObject {
   const approve = { type: 'boolean', title: 'Let this call run', default: false };
   const requestedSchema = { type: 'object', properties: { approve }, required: ['approve'] };
