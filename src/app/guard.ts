@@ -1,7 +1,7 @@
 import { type Clock, type FaultPoints, guardClock, systemClock } from '../core/index.ts';
 import { openFilesystem } from '../effects/index.ts';
 import type { GuardedServer, GuardOptions, HostStreams } from '../mcp/index.ts';
-import { closeModellessRun, openModellessRun, openNextModellessRun } from '../runs/index.ts';
+import { closeModellessRun, isModellessRunStopped, openModellessRun, openNextModellessRun } from '../runs/index.ts';
 import type { StoreObserver } from '../store/index.ts';
 import { openRuntime } from './runtime.ts';
 
@@ -123,7 +123,7 @@ async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
       }
     };
     return {
-      options: { calls, approvals, filesystem, place, runs, sealed, waitMs },
+      options: { calls, approvals, filesystem, place, runs, isStopped: isModellessRunStopped, sealed, waitMs },
       close,
       abandon: () => runtime.close(),
     };

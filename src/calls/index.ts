@@ -1,6 +1,6 @@
 export { type ReadyCall, executeCall, type Executed } from './execute.ts';
 export { callScopeText, type ScopeText } from './call-scope.ts';
-export { notStarted } from './denials.ts';
+export { notStarted, refusalOf } from './denials.ts';
 export { type CallAlone, executeAlone } from './execute-alone.ts';
 export type { CallsContext } from './context.ts';
 export { type ApprovedCall, dispatchApproved, type Dispatched } from './dispatch-approved.ts';

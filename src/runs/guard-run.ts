@@ -2,7 +2,7 @@ import { cancelRequests } from '../approvals/index.ts';
 import { beginTurn, openSession, type Principal, requireSession } from '../sessions/index.ts';
 import type { CallPlace, CallsContext } from '../calls/index.ts';
 import type { JsonObject } from '../core/index.ts';
-import { appendFeed, type Tx } from '../store/index.ts';
+import { appendFeed, type ReadTx, type Tx } from '../store/index.ts';
 import type { RunRecord } from './model.ts';
 import * as sql from './run-queries.ts';
 import { insertRun, moveRun } from './run-store.ts';
@@ -75,11 +75,18 @@ async function insertModellessRun(
  * back, since nobody will ask for it again in this run.
  */
 export async function closeModellessRun(calls: CallsContext, place: CallPlace, ownerInstanceId: string): Promise<void> {
-  const now = calls.clock.nowMs();
+  const finishedAt = calls.clock.nowMs();
   await calls.store.write('runs.close-guard', async (tx) => {
     await takeBack(tx, calls, place.principal, place);
-    await moveRun(tx, place, ownerInstanceId, { status: 'completed', text: '', finishedAt: now }, now);
+    const stopped = await isModellessRunStopped(tx, place);
+    const end = stopped ? ({ status: 'stopped' } as const) : ({ status: 'completed', text: '' } as const);
+    await moveRun(tx, place, ownerInstanceId, { ...end, finishedAt }, finishedAt);
   });
+}
+
+/** Whether somebody asked such a run to stop: then nothing more of it is begun. */
+export async function isModellessRunStopped(tx: ReadTx, { runId }: Pick<CallPlace, 'runId'>): Promise<boolean> {
+  return (await tx.get(sql.IS_STOP_ASKED, [runId])) !== undefined;
 }
 
 function takeBack(

@@ -5,7 +5,13 @@ export { goalsOf } from './goals.ts';
 export { branchGroups, type GroupWithCalls, messagesOf } from './history.ts';
 export { providerHistory } from './provider-history.ts';
 export type { HistoryItem } from './told-groups.ts';
-export { closeModellessRun, type ModellessRun, openModellessRun, openNextModellessRun } from './guard-run.ts';
+export {
+  closeModellessRun,
+  isModellessRunStopped,
+  type ModellessRun,
+  openModellessRun,
+  openNextModellessRun,
+} from './guard-run.ts';
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';
 export { findRunOfTurn, type RunPage, runTree } from './run-store.ts';
 export { type ResumeOptions, Runs } from './service.ts';

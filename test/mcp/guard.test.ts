@@ -182,6 +182,34 @@ check('a held call waits, is told so, and goes on where it was once a person has
   assert.equal(outcomeOf(await world.call('write', { a: 1 }, 3))?.code, 'APPROVAL_PENDING', 'the permission was used');
 });
 
+check('a guard whose run somebody stops elsewhere begins nothing more, and its run ends as stopped', async (t) => {
+  const rules = OPEN_POLICY.rules.filter(({ id }) => id !== 'never');
+  const world = await guardWorld(t, { policy: { ...OPEN_POLICY, rules } });
+  await world.call('write', { a: 1 }, 1);
+  assert.equal(outcomeOf(await world.call('forbidden', { a: 1 }, 2))?.code, 'APPROVAL_PENDING');
+  await elsewhere(world.dataDir, async ({ runtime: { runs, principal } }) => {
+    const [run] = (await runs.list(principal, { limit: 1 })).items;
+    await runs.stop(principal, run?.runId ?? '');
+  });
+  for (const [name, args, id] of [
+    ['write', { a: 2 }, 3],
+    ['read', {}, 4],
+    ['not_described', {}, 5],
+  ] as const) {
+    const told = await world.call(name, args, id);
+    assert.deepEqual([told.id, outcomeOf(told)?.outcome, outcomeOf(told)?.code], [id, 'not_started', 'CALL_SKIPPED']);
+  }
+  assert.equal(outcomeOf(await world.call('forbidden', { a: 1 }, 6))?.outcome, 'not_started', 'nor what waited');
+  assert.deepEqual(world.effects(), [{ a: 1 }]);
+  await world.end();
+  await elsewhere(world.dataDir, async ({ runtime: { runs, approvals, operations, principal } }) => {
+    const [run] = (await runs.list(principal, { limit: 1 })).items;
+    assert.equal(run?.state.status, 'stopped');
+    assert.deepEqual((await approvals.pending(principal)).items, []);
+    assert.equal((await operations.audit()).passed, true);
+  });
+});
+
 check('a held call has a time limit: when it is over nothing runs, and asking again asks anew', async (t) => {
   const policy = { ...OPEN_POLICY, rules: [], hold_seconds: 1 };
   const world = await guardWorld(t, { policy, waitMs: 20_000 });

@@ -9,7 +9,7 @@ import { keptResult } from './kept-output.ts';
 import { Deliveries, type GuardedCall, type Round } from './guarded-call.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { describedTool } from './policy-decision.ts';
-import type { RunKeeper } from './run-places.ts';
+import type { IsStopped, RunKeeper } from './run-places.ts';
 import { SETTLE_TOOL, settledLine, unansweredLine } from './settle-tool.ts';
 
 export interface GuardOptions {
@@ -19,6 +19,8 @@ export interface GuardOptions {
   /** The run under which calls are made, until it has made many. */
   readonly place: CallPlace;
   readonly runs: RunKeeper;
+  /** Whether somebody asked a run to stop. */
+  readonly isStopped: IsStopped;
   readonly sealed: SealedPolicy;
   /** One line for the person at the guard's standard error. */
   readonly tell: (line: string) => void;

@@ -15,6 +15,7 @@ import {
   prepareCall,
   type ProposedCall,
   propose,
+  refusalOf,
   type Reply,
   resultEvent,
   settleByStatus,
@@ -32,7 +33,7 @@ import {
 import type { Filesystem } from '../../effects/index.ts';
 import { Principal as OperationPrincipal } from '../../operations/index.ts';
 import { appendEvent, type LedgerPlace } from '../../sessions/index.ts';
-import type { Tx } from '../../store/index.ts';
+import type { ReadTx, Tx } from '../../store/index.ts';
 import type { ToolCallContext } from '../../tools/index.ts';
 import { editedLine } from '../wire/write-line.ts';
 import { guardPolicies, GuardNames } from './guard-policy.ts';
@@ -44,7 +45,7 @@ import { LaterWrites } from './later-writes.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { judgeCall } from './policy-decision.ts';
 import { askServer } from './policy-status.ts';
-import { type RunKeeper, RunPlaces } from './run-places.ts';
+import { type IsStopped, refuseStopped, type RunKeeper, RunPlaces } from './run-places.ts';
 import { settledReference } from './settle-tool.ts';
 import { Turns } from './turns.ts';
 
@@ -54,6 +55,7 @@ export interface CallsOfGuardOptions {
   readonly filesystem: Filesystem;
   readonly place: CallPlace;
   readonly runs: RunKeeper;
+  readonly isStopped: IsStopped;
   readonly sealed: SealedPolicy;
   readonly deliveries: Deliveries;
   readonly tell: (line: string) => void;
@@ -156,6 +158,9 @@ export class CallsOfGuard {
     const place = this.#places.enter(held?.place);
     try {
       return held ? await this.#goOn(call, held) : await this.#begin(call, place);
+    } catch (error) {
+      if (error instanceof HoldfastError && error.code === 'CALL_SKIPPED') return refusalOf(error);
+      throw error;
     } finally {
       this.#places.leave(place);
     }
@@ -248,7 +253,10 @@ export class CallsOfGuard {
     // A write is judged again where it begins, with the rules that people made; a read has no such place.
     const rules =
       prepared.tool.effect === 'read'
-        ? await this.#calls.store.read('guard.rules', (tx) => rulesFor(tx, place.principal, place))
+        ? await this.#calls.store.read('guard.rules', async (tx) => {
+            await this.#refuseStopped(tx, place);
+            return rulesFor(tx, place.principal, place);
+          })
         : [];
     const verdict = judge(this.#calls, place, prepared, rules, {});
     if (verdict.decision !== 'allow' || verdict.shadow) return null;
@@ -256,6 +264,7 @@ export class CallsOfGuard {
     const groupId = this.#calls.sessions.ids.next();
     const checked: Checked = { kind: 'prepared', call: prepared };
     const opening = async (tx: Tx): Promise<LedgerPlace | undefined> => {
+      await this.#refuseStopped(tx, place);
       const { standing, next } = await this.#write(tx, call, { place, proposal, checked, groupId });
       if (standing.state !== 'ready') throw new HeldAfterAll();
       return next;
@@ -285,7 +294,14 @@ export class CallsOfGuard {
   }
 
   #propose(call: GuardedCall, of: Proposing): Promise<Standing> {
-    return this.#calls.store.write('guard.propose', (tx) => this.#write(tx, call, of));
+    return this.#calls.store.write('guard.propose', async (tx) => {
+      await this.#refuseStopped(tx, of.place);
+      return this.#write(tx, call, of);
+    });
+  }
+
+  #refuseStopped(tx: ReadTx, place: CallPlace): Promise<void> {
+    return refuseStopped(tx, this.#options.isStopped, place);
   }
 
   async #write(tx: Tx, call: GuardedCall, of: Proposing): Promise<Standing> {
@@ -351,7 +367,10 @@ export class CallsOfGuard {
       case 'ready': {
         const { call: prepared, authority } = standing;
         const { place, groupId } = at;
-        const { outcome, recorded } = await this.#execute(call, { place, groupId, prepared, authority });
+        const opening = async (tx: Tx): Promise<undefined> => {
+          await this.#refuseStopped(tx, place);
+        };
+        const { outcome, recorded } = await this.#execute(call, { place, groupId, prepared, authority, opening });
         if (!recorded) await this.#calls.store.write('guard.result', (tx) => this.#record(tx, at, prepared, outcome));
         return outcome;
       }

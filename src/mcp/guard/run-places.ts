@@ -1,5 +1,6 @@
 import type { CallPlace, PreparedCall } from '../../calls/index.ts';
-import { LIMITS } from '../../core/index.ts';
+import { fail, LIMITS } from '../../core/index.ts';
+import type { ReadTx } from '../../store/index.ts';
 
 /**
  * A run's record of effects is bounded. Past half of it the next run begins, in the same session, which leaves the
@@ -13,6 +14,16 @@ export interface RunKeeper {
   next(after: CallPlace): Promise<CallPlace>;
   /** Nothing is under way in this run any more. */
   end(place: CallPlace): Promise<void>;
+}
+
+/** Whether somebody asked a run to stop, as this transaction sees it. */
+export type IsStopped = (tx: ReadTx, place: CallPlace) => Promise<boolean>;
+
+/** Nothing more of a run is begun once it was asked to stop. Throws CALL_SKIPPED. */
+export async function refuseStopped(tx: ReadTx, isStopped: IsStopped, place: CallPlace): Promise<void> {
+  if (!(await isStopped(tx, place))) return;
+  const resolve = 'Start the guard anew: its calls then stand in a run of their own.';
+  throw fail('CALL_SKIPPED', 'The run of this guard was stopped; nothing more of it is begun.', { resolve });
 }
 
 export interface RunPlacesOptions {
