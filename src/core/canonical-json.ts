@@ -109,9 +109,30 @@ function spellMembers(object: Record<string, unknown>, depth: number): string {
   let text = '{';
   for (let i = 0; i < keys.length; i += 1) {
     const key = keys[i] as string;
-    text += `${i > 0 ? ',' : ''}${spellString(key)}:${spell(object[key], depth + 1)}`;
+    const { first, next } = spelledKey(key);
+    text += i === 0 ? first : next;
+    text += spell(object[key], depth + 1);
   }
   return `${text}}`;
+}
+
+/** A key as it stands before its value: as the first one of an object, and as one that follows. */
+interface SpelledKey {
+  readonly first: string;
+  readonly next: string;
+}
+
+/** Keys mostly come again, and a text that is put together of few parts leaves little behind: the first ones are kept. */
+const KEPT_KEYS = 1_024;
+const spelledKeys = new Map<string, SpelledKey>();
+
+function spelledKey(key: string): SpelledKey {
+  const known = spelledKeys.get(key);
+  if (known !== undefined) return known;
+  const first = `${spellString(key)}:`;
+  const spelled = { first, next: `,${first}` };
+  if (spelledKeys.size < KEPT_KEYS && key.length <= SHORT) spelledKeys.set(key, spelled);
+  return spelled;
 }
 
 // UTF-16 order and code point order differ only where a surrogate meets U+E000 to U+FFFF.
@@ -124,7 +145,21 @@ function sortKeys(keys: string[]): string[] {
     high ||= hasHighUnit(key);
   }
   if (high) return keys.sort(compareCodePoints);
-  return sorted ? keys : keys.sort();
+  if (sorted) return keys;
+  return keys.length <= FEW_KEYS ? insertInOrder(keys) : keys.sort();
+}
+
+const FEW_KEYS = 32;
+
+/** In place, where `sort` would make lists of its own. */
+function insertInOrder(keys: string[]): string[] {
+  for (let i = 1; i < keys.length; i += 1) {
+    const key = keys[i] as string;
+    let at = i;
+    for (; at > 0 && (keys[at - 1] as string) > key; at -= 1) keys[at] = keys[at - 1] as string;
+    keys[at] = key;
+  }
+  return keys;
 }
 
 function hasHighUnit(key: string): boolean {

@@ -249,3 +249,17 @@ check('what is not JSON is refused before anything of it is sealed', () => {
   assert.deepEqual(refusalOf(() => sealJson(value)).code, 'JSON_UNSUPPORTED_VALUE');
   assert.ok(!Object.isFrozen(value) && !Object.isFrozen(value.a));
 });
+
+check('however many keys there are, in whatever order, and however many came before, each stands in its place', () => {
+  const names = Array.from({ length: 40 }, (_, i) => `k${(i * 17) % 40}`);
+  for (const count of [2, 31, 32, 33, 40]) {
+    const keys = names.slice(0, count);
+    const members = keys.toSorted().map((key) => `"${key}":"${key}"`);
+    assert.equal(canonicalJson(Object.fromEntries(keys.map((key) => [key, key]))), `{${members.join(',')}}`);
+  }
+  for (let i = 0; i < 1_100; i += 1) {
+    const key = `"\n${i}${'x'.repeat(i % 80)}`;
+    assert.equal(canonicalJson({ z: 1, [key]: 2 }), `{${JSON.stringify(key)}:2,"z":1}`);
+    assert.equal(canonicalJson({ [key]: 2, '!': 1 }), `{"!":1,${JSON.stringify(key)}:2}`);
+  }
+});
