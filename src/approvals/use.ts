@@ -85,7 +85,8 @@ export type OpenRequests = { readonly groupId: string } | { readonly rootFrameId
 
 /**
  * Takes back all that still holds or could give authority: pending requests are cancelled, allowed and unused ones
- * revoked. For a stop, or the end of a run. Gives the ids; what was used already stays used.
+ * revoked. For a stop, or the end of a run. Gives the ids; what was used already stays used. A row that no longer fits
+ * its digests gives no authority and is left as it is, for a person: it must not keep the rest from its end.
  */
 export async function cancelRequests(
   tx: Tx,
@@ -100,7 +101,8 @@ export async function cancelRequests(
       : await tx.all(sql.LIST_OPEN_OF_RUN, [which.rootFrameId, which.runId, principal.tenant]);
   const ids: string[] = [];
   for (const row of rows) {
-    const request = requestOf(row);
+    const request = readable(row);
+    if (!request) continue;
     const made = step(request, { do: 'cancel', reason }, context.clock.nowMs());
     if (!made.ok) continue;
     await settle(tx, context, principal, request, made.next, 'cancelled');
