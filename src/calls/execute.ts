@@ -131,17 +131,22 @@ async function executeWrite(context: CallsContext, of: ReadyCall): Promise<Execu
   return { outcome: await conclude(context, of, ending, beginning, finding), recorded: true, retries };
 }
 
+/** Everything that is worked out of a call before its first transaction. Throws `TOOL_INVALID` and the `RESOURCE_…` codes. */
+export function beginningOf(of: ReadyCall): Beginning {
+  return {
+    ...of,
+    scope: exactScope(of.call.tool, of.call.input, of.filesystem),
+    request: requestOfCall(of),
+    leaseSeconds: leaseSecondsFor(longestCallMs(of.call.tool)),
+  };
+}
+
 async function start(
   context: CallsContext,
   of: ReadyCall,
 ): Promise<Executed | { readonly beginning: Beginning; readonly begun: Begun }> {
   try {
-    const beginning: Beginning = {
-      ...of,
-      scope: exactScope(of.call.tool, of.call.input, of.filesystem),
-      request: requestOfCall(of),
-      leaseSeconds: leaseSecondsFor(longestCallMs(of.call.tool)),
-    };
+    const beginning = beginningOf(of);
     return { beginning, begun: await commitBeginning(context, beginning, of.opening) };
   } catch (error) {
     return early(refusalOf(error));
@@ -188,7 +193,8 @@ async function conclude(
   return commitEnding(context, of, ending, beginning, finding);
 }
 
-function endingOf(of: ReadyCall, beginning: Beginning, reserved: ReservedOperation, retries: number): Ending {
+/** What the second transaction of a call needs. */
+export function endingOf(of: ReadyCall, beginning: Beginning, reserved: ReservedOperation, retries: number): Ending {
   const { call, groupId, place } = of;
   return {
     principal: place.principal,

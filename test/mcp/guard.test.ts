@@ -75,6 +75,21 @@ check('a write that nothing holds costs two commits, a read none that its host w
   assert.deepEqual(commits(), ['guard.later'], 'what was read is written down afterwards');
 });
 
+check('a guard that waits rehearses a call, stops at the first that comes, and nothing of it is seen', async (t) => {
+  const counts = countingObserver();
+  const world = await guardWorld(t, { observer: counts.observe });
+  const rehearsed = () => counts.events.filter((event) => event.kind === 'rolled_back').length;
+  while (rehearsed() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await world.call('write', { a: 1 });
+  const before = rehearsed();
+  await world.call('write', { a: 2 }, 2);
+  assert.equal(rehearsed(), before);
+  assert.equal(await world.end(), 0);
+  assert.equal(world.errors(), '');
+  assert.deepEqual(world.effects(), [{ a: 1 }, { a: 2 }]);
+  assert.equal((await operations(world.dataDir)).length, 2);
+});
+
 check('a denied call and one that is not readable reach no server', async (t) => {
   const world = await guardWorld(t);
   const denied = await world.call('forbidden');

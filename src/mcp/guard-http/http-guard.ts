@@ -50,6 +50,11 @@ export class HttpGuard {
     this.#desk = new CallDesk(options);
   }
 
+  /** Makes ready what the first calls would wait for. */
+  prepare(): void {
+    this.#desk.prepare();
+  }
+
   /** Takes one request; never throws. */
   async handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const answer = new HostAnswer(response);

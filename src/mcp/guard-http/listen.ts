@@ -33,6 +33,7 @@ export async function guardHttp(
     listener.once('error', (cause) => reject(fail('MCP_CONNECT_FAILED', 'The port cannot be listened on.', { cause })));
     listener.listen(server.port, '127.0.0.1', resolve);
   });
+  guard.prepare();
   const { port } = listener.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}${url.pathname}`,

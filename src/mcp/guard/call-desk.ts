@@ -9,6 +9,7 @@ import { keptResult } from './kept-output.ts';
 import { Deliveries, type GuardedCall, type Round } from './guarded-call.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { describedTool } from './policy-decision.ts';
+import { rehearse } from './rehearsal.ts';
 import type { IsStopped, RunKeeper } from './run-places.ts';
 import { SETTLE_TOOL, settledLine, unansweredLine } from './settle-tool.ts';
 
@@ -35,14 +36,22 @@ export class CallDesk {
   readonly #calls: CallsOfGuard;
   readonly #inFlight = new Map<string, GuardedCall>();
   readonly #running = new Set<Promise<void>>();
+  /** Whether a host has called anything, or has gone. */
+  #called = false;
 
   constructor(options: GuardOptions) {
     this.#options = options;
     this.#calls = new CallsOfGuard({ ...options, deliveries: this.#deliveries });
   }
 
+  /** Makes ready what the first calls would wait for; the first that comes ends it. */
+  prepare(): void {
+    this.#track(rehearse(this.#options, () => !this.#called));
+  }
+
   /** Takes a call under a key that no other request of its host has. */
   take(key: string, round: Round): void {
+    this.#called = true;
     const { message, line, channel } = round;
     const continued = this.#deliveries.continuations.take(message);
     if (continued?.nextRound) {
@@ -66,7 +75,10 @@ export class CallDesk {
       nextRound: null,
     };
     this.#inFlight.set(key, call);
-    const done = this.#carryOut(call);
+    this.#track(this.#carryOut(call));
+  }
+
+  #track(done: Promise<void>): void {
     this.#running.add(done);
     void done.finally(() => this.#running.delete(done));
   }
@@ -102,6 +114,7 @@ export class CallDesk {
 
   /** Settles when every call is told and written down. */
   async settled(): Promise<void> {
+    this.#called = true;
     while (this.#running.size > 0) await Promise.allSettled(this.#running);
     await this.#calls.written();
   }

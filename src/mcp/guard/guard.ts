@@ -33,6 +33,11 @@ export class Guard {
     this.#lists = new ListedTools(options.sealed.policy, options.tell);
   }
 
+  /** Makes ready what the first calls would wait for. */
+  prepare(): void {
+    this.#desk.prepare();
+  }
+
   /** A whole line from the host. */
   hostLine(bytes: Uint8Array): void {
     const { wires } = this.#options;

@@ -49,6 +49,7 @@ export async function guardStdio(
     if (framed.kind === 'line') guard.serverLine(framed.bytes);
     else guard.oversized('server', framed.bytes, framed.last);
   });
+  guard.prepare();
   return { ended: untilEnded(child, guard, hostDone, serverDone) };
 }
 
