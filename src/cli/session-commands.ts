@@ -90,6 +90,9 @@ export function show(context: CommandContext, id: string, options: RunOptions): 
       },
       lines: (colours) => [
         `${colours.bold(session.rootFrameId)}${named(session.name)}  ${session.kind}, since ${when(session.createdAt)}`,
+        ...(session.trustState === 'quarantined_import'
+          ? [`  locked: look at it, then holdfast sessions trust ${id}`]
+          : []),
         ...interrupted,
         ...branches.map(
           (one) => `  branch ${one.branchId === session.activeBranchId ? '*' : ' '} ${one.branchId}${named(one.name)}`,
@@ -196,6 +199,8 @@ export function revert(
     if (!context.output.json)
       for (const line of [...changeLines(preview.changes), ...notUndoneLines(previewDocument(preview))])
         context.terminal.stderr.write(`${line}\n`);
+    // In a locked session nobody is asked for what would be refused.
+    await runtime.packages.requireTrusted(runtime.principal, id);
     return askKeeper(context, runtime, revertTask(id, point), options);
   });
 }
@@ -210,6 +215,7 @@ export function activate(
     const { requireBranch } = await import('../sessions/index.ts');
     const { activateTask } = await import('../app/index.ts');
     await runtime.store.read('cli.branch', (tx) => requireBranch(tx, runtime.principal, id, branch));
+    await runtime.packages.requireTrusted(runtime.principal, id);
     return askKeeper(context, runtime, activateTask(id, branch), options);
   });
 }

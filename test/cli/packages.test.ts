@@ -24,3 +24,36 @@ check('a package is imported locked, exported again, and trusted by a confirmed 
   assert.deepEqual([trusted.exit, trusted.document['trust_state']], [0, 'trusted']);
   assert.equal((await command('export', session, '--to', join(folder, 'trusted.zip'))).exit, 0);
 });
+
+check('a locked session is shown as locked, and nobody is asked for what would be refused in it', async (t) => {
+  const folder = await temporaryFolder(t);
+  const dataDir = join(folder, 'data');
+  await (await Holdfast.open({ dataDir })).close();
+  const run = (...args: string[]) => holdfast([...args, '--data-dir', dataDir], { cwd: folder });
+  const json = async (...args: string[]) =>
+    JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>;
+  const session = String((await json('import', join(ORACLE_FOLDER, 'c-branches.zip')))['root_frame_id']);
+  assert.match(
+    (await run('sessions', 'show', session)).stdout,
+    /\n {2}locked: look at it, then holdfast sessions trust /,
+  );
+  const shown = await json('sessions', 'show', session);
+  const [{ checkpoint_id: point } = { checkpoint_id: '' }] = shown['checkpoints'] as { checkpoint_id: string }[];
+  const branch = (shown['branches'] as { branch_id: string }[]).at(-1)?.branch_id ?? '';
+  for (const act of [
+    ['fork', session, point],
+    ['checkpoint', session],
+    ['revert', session, point],
+    ['revert', session, point, '--yes'],
+    ['activate', session, branch],
+    ['activate', session, branch, '--yes'],
+  ]) {
+    const { exit, stdout } = await run('sessions', ...act, '--json');
+    const { error } = JSON.parse(stdout) as { error?: { code: string } };
+    assert.deepEqual([exit, error?.code], [1, 'SESSION_QUARANTINED'], act[0]);
+  }
+  assert.deepEqual((await json('runs', 'list'))['runs'], []);
+  assert.deepEqual((await json('approvals', 'list'))['requests'], []);
+  assert.equal((await run('sessions', 'trust', session, '--yes')).exit, 0);
+  assert.doesNotMatch((await run('sessions', 'show', session)).stdout, /locked/);
+});
