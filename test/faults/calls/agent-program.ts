@@ -1,12 +1,13 @@
-// One run of the crash tests' agent in a process of its own: node agent-program.ts DATA_DIR URL [POINT AT]
-// Tells each outcome that it was told, one JSON line each, and dies by SIGKILL where the fault point says.
+// One run of the crash tests' agent in a process of its own: node agent-program.ts DATA_DIR URL run|recover [POINT AT]
+// Tells each outcome that it was told, one JSON line each, and dies by SIGKILL where the fault point says. With `recover`
+// it only opens what a dead process left. If it lives, it tells last how often it passed each point.
 import { writeSync } from 'node:fs';
 import { Holdfast } from '../../../src/index.ts';
-import type { FaultPoint } from '../../../src/core/index.ts';
+import { FAULT_POINTS, type FaultPoint } from '../../../src/core/index.ts';
 import { armFaults } from '../../support/faults.ts';
 import { defineAgent, INSTANCE_LEASE_MS, TASK } from './agent.ts';
 
-const [dataDir = '', url = '', point, at = '1'] = process.argv.slice(2);
+const [dataDir = '', url = '', what, point, at = '1'] = process.argv.slice(2);
 const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 
 const faults = armFaults(
@@ -17,7 +18,9 @@ tell({ open: true });
 const agent = defineAgent(holdfast, url, {
   onOutcome: (callId, _tool, outcome) => tell({ told: callId, outcome }),
 });
-const run = await agent.run(TASK);
-while (run.status === 'waiting_confirmation') for (const request of run.pending) await run.approve(request);
-tell({ ended: run.status });
+if (what === 'run') {
+  const run = await agent.run(TASK);
+  while (run.status === 'waiting_confirmation') for (const request of run.pending) await run.approve(request);
+}
 await holdfast.close();
+tell({ passed: Object.fromEntries(FAULT_POINTS.map((each) => [each, faults.reached(each)])) });

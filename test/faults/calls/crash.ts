@@ -7,9 +7,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallOutcome, Holdfast, type RunView } from '../../../src/index.ts';
 import { settleByPerson } from '../../../src/calls/index.ts';
-import { viewOfRun } from '../../../src/app/index.ts';
+import { auditEverything, viewOfRun } from '../../../src/app/index.ts';
 import { defineAgent, INSTANCE_LEASE_MS } from './agent.ts';
-import { type Committed, type Told, violations } from './invariants.ts';
+import { type Committed, type Evidence, type Told, violations } from './invariants.ts';
 
 const here = import.meta.dirname;
 
@@ -41,38 +41,57 @@ export async function startOtherSide(log: string): Promise<OtherSideProcess> {
 /** How the child is to die: at a named point, or so many milliseconds after it has opened its store. */
 export type Death = { readonly point: string; readonly at: number } | { readonly afterMs: number };
 
+/** How often a process that lived passed each fault point; of one that died nothing is known. */
+export type Passed = Readonly<Record<string, number>>;
+
 export interface Crash {
   readonly killed: boolean;
+  readonly passed: Passed | null;
   readonly violations: readonly string[];
 }
 
-/** Runs the agent until it dies that way, brings everything to its end, and answers what was wrong on the way. */
-export async function crashOnce(death: Death, other: OtherSide): Promise<Crash> {
+/**
+ * Runs the agent until it dies that way, brings everything to its end, and answers what was wrong on the way. With
+ * `recovery` the process that comes after it dies too, while it opens what was left, and `killed` is about that one.
+ */
+export async function crashOnce(death: Death | null, other: OtherSide, recovery?: Death | null): Promise<Crash> {
   const place = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
   try {
     const dataDir = join(place, 'data');
-    const { killed, told } = await runUntilDead(dataDir, other.url, death);
-    return { killed, violations: await afterwards(dataDir, other, told) };
+    const first = await runUntilDead(dataDir, other.url, 'run', death);
+    let { killed, passed } = first;
+    if (recovery !== undefined) {
+      await sleep(INSTANCE_LEASE_MS + 50);
+      ({ killed, passed } = await runUntilDead(dataDir, other.url, 'recover', recovery));
+    }
+    return { killed, passed, violations: await afterwards(dataDir, other, first.told) };
   } finally {
     rmSync(place, { recursive: true, force: true });
   }
 }
 
-async function runUntilDead(dataDir: string, url: string, death: Death): Promise<{ killed: boolean; told: Told[] }> {
-  const where = 'point' in death ? [death.point, String(death.at)] : [];
-  const child = spawn(process.execPath, [join(here, 'agent-program.ts'), dataDir, url, ...where], {
+async function runUntilDead(
+  dataDir: string,
+  url: string,
+  what: 'run' | 'recover',
+  death: Death | null,
+): Promise<{ killed: boolean; told: Told[]; passed: Passed | null }> {
+  const where = death && 'point' in death ? [death.point, String(death.at)] : [];
+  const child = spawn(process.execPath, [join(here, 'agent-program.ts'), dataDir, url, what, ...where], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const told: Told[] = [];
+  let passed: Passed | null = null;
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const said = JSON.parse(line) as { open?: true; told?: string; outcome?: CallOutcome };
-    if (said.open && 'afterMs' in death) void killLater(child, death.afterMs);
+    const said = JSON.parse(line) as { open?: true; told?: string; outcome?: CallOutcome; passed?: Passed };
+    if (said.open && death && 'afterMs' in death) void killLater(child, death.afterMs);
     if (said.told !== undefined && said.outcome) told.push({ callId: said.told, outcome: said.outcome });
+    passed = said.passed ?? passed;
   });
   const signal = await new Promise<NodeJS.Signals | null>(
     (resolve) => void child.on('close', (_code, by) => resolve(by)),
   );
-  return { killed: signal === 'SIGKILL', told };
+  return { killed: signal === 'SIGKILL', told, passed };
 }
 
 async function killLater(child: ChildProcess, ms: number): Promise<void> {
@@ -100,7 +119,13 @@ const LATER_MS = 120_000;
 
 interface Looked {
   readonly view: RunView | null;
-  readonly audit: { readonly passed: boolean; readonly semantic_errors: readonly string[] };
+  readonly audit: Evidence['audit'];
+}
+
+/** Operations, the ledger of every session, every run, and the database's own checks. */
+async function wholeAudit(runtime: Holdfast['runtime']): Promise<Evidence['audit']> {
+  const { passed, ...found } = await auditEverything(runtime, runtime.principal, null);
+  return { passed, problems: passed ? [] : [JSON.stringify(found)] };
 }
 
 async function look(
@@ -117,7 +142,7 @@ async function look(
     const [run] = (await runtime.runs.list(runtime.principal, { limit: 1 })).items;
     if (run) await act(holdfast, run.runId);
     const view = run ? await viewOfRun(runtime, runtime.principal, run.runId) : null;
-    return { view, audit: await runtime.operations.audit() };
+    return { view, audit: await wholeAudit(runtime) };
   } finally {
     await holdfast.close();
   }

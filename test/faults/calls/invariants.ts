@@ -22,7 +22,7 @@ export interface Evidence {
   readonly told: readonly Told[];
   readonly world: readonly Committed[];
   readonly view: RunView | null;
-  readonly audit: { readonly passed: boolean; readonly semantic_errors: readonly string[] };
+  readonly audit: { readonly passed: boolean; readonly problems: readonly string[] };
   /** `reopened`: nothing was settled yet. `finished`: everything that can be known is. */
   readonly when: 'reopened' | 'finished';
 }
@@ -87,7 +87,7 @@ function sentAsRecorded({ world, view }: Evidence): string[] {
 
 /** C6, C11: the audit passes. */
 function wholeStore({ audit }: Evidence): string[] {
-  return audit.passed ? [] : [`C6: the audit does not pass: ${audit.semantic_errors.join('; ')}`];
+  return audit.passed ? [] : [`C6: the audit does not pass: ${audit.problems.join('; ')}`];
 }
 
 /** C10: in the end everything has a final outcome. */
