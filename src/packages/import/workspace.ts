@@ -33,10 +33,10 @@ function entryOf(row: Fields): TreeEntry {
   return { path, blob: row.needText('blob'), size: row.needCount('size'), mode: row.needCount('mode') };
 }
 
-/** Folders that act by themselves: what a stranger puts there could run. */
-const NEVER: ReadonlySet<string> = new Set(['.git', '.hg', '.svn', '.holdfast']);
+/** Folders that act by themselves, version control's and those of runtimes: what a stranger puts there could run. */
+const NEVER: ReadonlySet<string> = new Set(['.git', '.hg', '.svn', '.holdfast', '.openai4s']);
 
-/** No file stands where another needs a folder, no name is longer than file systems take, none is version control. */
+/** No file stands where another needs a folder, no name is longer than file systems take, none is in a folder that acts. */
 function requirePlaces({ entries }: WorkspaceTree): void {
   const files = new Set(entries.map(({ path }) => foldName(path)));
   for (const { path } of entries) {
@@ -44,7 +44,7 @@ function requirePlaces({ entries }: WorkspaceTree): void {
     if (parts.some((part) => Buffer.byteLength(part) > LIMITS.archiveNamePartBytes))
       throw fail('PACKAGE_WORKSPACE', 'a workspace name is longer than file systems take');
     if (parts.some((part) => NEVER.has(foldName(part))))
-      throw fail('PACKAGE_WORKSPACE', 'a workspace file lies in a folder of version control');
+      throw fail('PACKAGE_WORKSPACE', 'a workspace file lies in a folder of version control or of a runtime');
     for (let end = 1; end < parts.length; end += 1)
       if (files.has(foldName(parts.slice(0, end).join('/'))))
         throw fail('PACKAGE_WORKSPACE', 'a workspace name is used both as a file and as a folder');

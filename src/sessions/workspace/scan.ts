@@ -9,8 +9,8 @@ export interface FoundFile {
   readonly facts: FileFacts;
 }
 
-/** Version control and the house's own folder are never part of a workspace. */
-const NEVER: ReadonlySet<string> = new Set(['.git', '.hg', '.svn', '.holdfast']);
+/** Version control, the house's own folder, and that of the program whose packages are read, are no part of a workspace. */
+const NEVER: ReadonlySet<string> = new Set(['.git', '.hg', '.svn', '.holdfast', '.openai4s']);
 
 export interface ScanOptions {
   /** Whether to leave a path out, files and folders alike. */

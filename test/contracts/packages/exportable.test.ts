@@ -103,8 +103,8 @@ check('more files than a package takes stay, and so does a history that is too l
   await stays(world, /needs \d+ files, and a package takes at most 4096/);
 });
 
-check('a folder of version control is left behind', async () => {
-  await using world = await sourceWith({ '.hg/hooks': 'x', '.git/config': 'x' });
+check('a folder of version control, or of a program that runs sessions, is left behind', async () => {
+  await using world = await sourceWith({ '.hg/hooks': 'x', '.git/config': 'x', '.openai4s/state.json': 'x' });
   using exported = await world.packages.export(OWNER, ROOT);
   await using other = await openPackageWorld();
   const { root_frame_id: root } = await other.packages.import(OWNER, exported.data());
