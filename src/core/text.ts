@@ -9,7 +9,9 @@ const SPACE_UNIT = new RegExp(`[${SPACE}]`);
 
 /** Whether nothing is left after trimming as the contracts trim: U+001C to U+001F and U+0085 go, U+FEFF stays. */
 export function isBlank(text: string): boolean {
-  return !NOT_BLANK.test(text);
+  const first = text.charCodeAt(0);
+  // Nearly every text begins with a letter or a digit.
+  return !(first > 0x20 && first < 0x7f) && !NOT_BLANK.test(text);
 }
 
 /** The text without white space at both ends, as the contracts trim. */

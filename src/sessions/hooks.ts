@@ -68,5 +68,5 @@ export interface SessionHooks {
 
 /** Asks every hook; the first that throws refuses. */
 export async function admitAll(tx: Tx, hooks: readonly SessionHooks[], admission: Admission): Promise<void> {
-  for (const hook of hooks) await hook.admit?.(tx, admission);
+  for (const hook of hooks) if (hook.admit) await hook.admit(tx, admission);
 }

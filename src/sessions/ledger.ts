@@ -243,24 +243,19 @@ function checkGroup(group: NewGroup): void {
   checkId('turn_id', group.turnId);
   checkWord('kind', group.kind);
   if (group.imported) checkId('group_id', group.imported.id);
-  for (const [name, text] of [
-    ['provider', group.provider],
-    ['model', group.model],
-    ['assistant_content', group.assistantContent],
-  ] as const)
-    checkLongText(name, text);
+  checkLongText('provider', group.provider);
+  checkLongText('model', group.model);
+  checkLongText('assistant_content', group.assistantContent);
 }
 
 function checkEvent(event: NewEvent): void {
   checkWord('type', event.type);
   if (event.imported) checkId('event_id', event.imported.id);
-  for (const [name, text] of [
-    ['action_id', event.actionId],
-    ['tool_call_id', event.toolCallId],
-    ['wire_id', event.wireId],
-    ['side_effect_class', event.sideEffectClass],
-  ] as const)
-    if (text !== undefined) checkId(name, text);
+  const { actionId, toolCallId, wireId, sideEffectClass } = event;
+  if (actionId !== undefined) checkId('action_id', actionId);
+  if (toolCallId !== undefined) checkId('tool_call_id', toolCallId);
+  if (wireId !== undefined) checkId('wire_id', wireId);
+  if (sideEffectClass !== undefined) checkId('side_effect_class', sideEffectClass);
   checkLongText('raw_arguments', event.rawArguments);
   requireWithin('sessionResourceKeys', event.resourceKeys?.length ?? 0);
 }
