@@ -1,7 +1,11 @@
 import { assert, check } from '../../support/index.ts';
 import { type Kill, killOnce, type Victim } from './guard-kills.ts';
+import { httpKillOnce } from './http-guard-kills.ts';
 
-/** Two at a time they fit into forty seconds on two quiet cores; `npm run soak -- guard` makes two hundred. */
+/**
+ * Two at a time they fit into forty seconds on two quiet cores; `npm run soak -- guard` makes two hundred, a quarter of
+ * them over HTTP.
+ */
 const KILLS = 40;
 const VICTIMS: readonly Victim[] = ['guard', 'server', 'host'];
 
@@ -18,5 +22,13 @@ for (const victim of VICTIMS)
       const pair = own.splice(0, 2);
       const reports = await Promise.all(pair.map(killOnce));
       for (const [at, { faults }] of reports.entries()) assert.deepEqual(faults, [], JSON.stringify(pair[at]));
+    }
+  });
+
+for (const victim of VICTIMS)
+  check(`over HTTP the ${victim} killed: nothing happens twice, nothing unknown becomes a success`, async () => {
+    for (const afterMs of [5, 40]) {
+      const { faults } = await httpKillOnce({ victim, afterMs });
+      assert.deepEqual(faults, [], `after ${afterMs} ms`);
     }
   });

@@ -9,9 +9,9 @@ import { Principal } from '../../../src/operations/index.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const SERVER = join(ROOT, 'test', 'fixtures', 'mcp', 'guarded-server.ts');
-const COMMAND = join(ROOT, 'bin', 'holdfast.js');
-const CALLS = 8;
-const POLICY = {
+export const COMMAND = join(ROOT, 'bin', 'holdfast.js');
+export const CALLS = 8;
+export const POLICY = {
   version: 1,
   name: 'kills',
   revision: '1',
@@ -39,7 +39,7 @@ export interface KillReport {
 }
 
 /** What the host was told of call `k`: a success, the word of the guard, or nothing. */
-type Told = 'success' | 'not_started' | 'not_done' | 'unknown' | 'nothing';
+export type Told = 'success' | 'not_started' | 'not_done' | 'unknown' | 'nothing';
 
 /**
  * Kills one of the three in the middle of eight writing calls, then starts a new guard on what is left and repeats what
@@ -55,12 +55,15 @@ export async function killOnce(kill: Kill): Promise<KillReport> {
       (k) => !known.done.has(k) && first[k] !== 'success',
     );
     const second = await secondLife(home, repeated);
-    const faults = judge(worldOf(home), first, second, known.done);
-    const count = (word: Told): number => first.filter((told) => told === word).length;
-    return { faults, told: { success: count('success'), unknown: count('unknown'), nothing: count('nothing') } };
+    return reportOf(first, judge(worldOf(home), first, second, known.done));
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+export function reportOf(first: readonly Told[], faults: readonly string[]): KillReport {
+  const count = (word: Told): number => first.filter((told) => told === word).length;
+  return { faults, told: { success: count('success'), unknown: count('unknown'), nothing: count('nothing') } };
 }
 
 function start(home: string): ChildProcess {
@@ -92,7 +95,7 @@ function listen(child: ChildProcess, told: Told[], onReady: () => void): void {
   });
 }
 
-function toldBy(result: Record<string, unknown> | undefined): Told {
+export function toldBy(result: Record<string, unknown> | undefined): Told {
   if (result === undefined) return 'unknown';
   if (result['isError'] !== true) return 'success';
   const about = (result['_meta'] as Record<string, { outcome: Told }> | undefined)?.['holdfast/outcome'];
@@ -130,7 +133,7 @@ function childrenOf(pid: number | undefined): number[] {
 }
 
 /** What the ledger knows, as another process reads it. */
-async function ledger(home: string): Promise<{ readonly done: ReadonlySet<number> }> {
+export async function ledger(home: string): Promise<{ readonly done: ReadonlySet<number> }> {
   const holdfast = await Holdfast.open({ dataDir: join(home, 'data') });
   try {
     const { principal, operations } = holdfast.runtime;
@@ -162,7 +165,7 @@ function worldOf(home: string): readonly number[] {
   return lines.map((line) => (JSON.parse(line) as { k: number }).k);
 }
 
-function judge(
+export function judge(
   world: readonly number[],
   first: readonly Told[],
   second: ReadonlyMap<number, Told>,
