@@ -29,27 +29,28 @@ export class BodyTx implements Tx {
     this.#ground = ground;
   }
 
-  async run(sql: Sql, params: SqlParams = NONE): Promise<RunResult> {
+  // Not `async`: nothing is awaited here, and every statement of every body would leave more behind than a promise.
+  run(sql: Sql, params: SqlParams = NONE): Promise<RunResult> {
     try {
-      return this.#ground.statements.run(this.#enter(sql), params);
+      return Promise.resolve(this.#ground.statements.run(this.#enter(sql), params));
     } catch (error) {
-      throw this.#refused(error);
+      return Promise.reject(this.#refused(error));
     }
   }
 
-  async get<R extends Row = Row>(sql: Sql, params: SqlParams = NONE): Promise<R | undefined> {
+  get<R extends Row = Row>(sql: Sql, params: SqlParams = NONE): Promise<R | undefined> {
     try {
-      return this.#ground.statements.get(this.#enter(sql), params) as R | undefined;
+      return Promise.resolve(this.#ground.statements.get(this.#enter(sql), params) as R | undefined);
     } catch (error) {
-      throw this.#refused(error);
+      return Promise.reject(this.#refused(error));
     }
   }
 
-  async all<R extends Row = Row>(sql: Sql, params: SqlParams = NONE): Promise<R[]> {
+  all<R extends Row = Row>(sql: Sql, params: SqlParams = NONE): Promise<R[]> {
     try {
-      return this.#ground.statements.all(this.#enter(sql), params) as R[];
+      return Promise.resolve(this.#ground.statements.all(this.#enter(sql), params) as R[]);
     } catch (error) {
-      throw this.#refused(error);
+      return Promise.reject(this.#refused(error));
     }
   }
 
