@@ -1,15 +1,18 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { wrapFileError } from '../core/index.ts';
+import { dirname } from 'node:path';
+import { errnoOf, nodeFileSystem, syncFolder, wrapFileError } from '../core/index.ts';
 
 type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
+/** What killed commands left beside one name before somebody looks. */
+const MOST_LEFT = 100;
+
 /**
- * Makes a file that is whole or not there: written beside its name, flushed, then renamed. `what` names it in messages,
- * never its path. FILE_DISK_FULL and the other file errors; what the chunks throw is thrown on.
+ * Makes a file that is whole or not there: written beside its name, flushed, renamed, and its name flushed. `what` names
+ * it in messages, never its path. FILE_DISK_FULL and the other file errors; what the chunks throw is thrown on.
  */
 export async function writeWholeFile(what: string, file: string, chunks: Chunks): Promise<void> {
-  const part = `${file}.part`;
-  const fd = attempt(what, () => openSync(part, 'wx', 0o600));
+  const { fd, part } = attempt(what, () => openPart(file, 0));
   try {
     try {
       for await (const chunk of chunks) attempt(what, () => writeAll(fd, chunk));
@@ -18,9 +21,21 @@ export async function writeWholeFile(what: string, file: string, chunks: Chunks)
       closeSync(fd);
     }
     attempt(what, () => renameSync(part, file));
+    attempt(what, () => syncFolder(nodeFileSystem, dirname(file)));
   } catch (error) {
     rmSync(part, { force: true });
     throw error;
+  }
+}
+
+/** A name of its own beside the file: what a killed command left there, or one that still writes has, is not touched. */
+function openPart(file: string, number: number): { readonly fd: number; readonly part: string } {
+  const part = number === 0 ? `${file}.part` : `${file}.${number}.part`;
+  try {
+    return { fd: openSync(part, 'wx', 0o600), part };
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST' || number === MOST_LEFT) throw error;
+    return openPart(file, number + 1);
   }
 }
 

@@ -46,3 +46,22 @@ check('chunks that fail half-way leave no file, and a file that is there stays a
   assert.equal(readFileSync(file, 'utf8'), 'whole');
   assert.deepEqual(readdirSync(folder), ['bytes']);
 });
+
+check('what a killed command left beside the name hinders nobody, and is not touched', async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = join(folder, 'package.zip');
+  const program = `
+    const { writeWholeFile } = await import(${JSON.stringify(MODULE)});
+    function* chunks() { yield Buffer.from('half'); process.kill(process.pid, 'SIGKILL'); yield Buffer.from('never'); }
+    await writeWholeFile('the file', ${JSON.stringify(file)}, chunks());
+  `;
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', program];
+  for (const left of [['package.zip.part'], ['package.zip.1.part', 'package.zip.part']]) {
+    await assert.rejects(promisify(execFile)(process.execPath, args), { signal: 'SIGKILL' });
+    assert.deepEqual(readdirSync(folder).sort(), left, 'half a package is never under its name');
+  }
+  await writeWholeFile('the file', file, [Buffer.from('whole')]);
+  assert.equal(readFileSync(file, 'utf8'), 'whole');
+  assert.equal(readFileSync(join(folder, 'package.zip.part'), 'utf8'), 'half');
+  assert.deepEqual(readdirSync(folder).sort(), ['package.zip', 'package.zip.1.part', 'package.zip.part']);
+});
