@@ -1,7 +1,7 @@
 import { cancelRequests } from '../approvals/index.ts';
 import { beginTurn, openSession, type Principal, requireSession } from '../sessions/index.ts';
 import type { CallPlace, CallsContext } from '../calls/index.ts';
-import type { JsonObject } from '../core/index.ts';
+import { HoldfastError, type JsonObject } from '../core/index.ts';
 import { appendFeed, type ReadTx, type Tx } from '../store/index.ts';
 import type { RunRecord } from './model.ts';
 import * as sql from './run-queries.ts';
@@ -76,12 +76,19 @@ async function insertModellessRun(
  */
 export async function closeModellessRun(calls: CallsContext, place: CallPlace, ownerInstanceId: string): Promise<void> {
   const finishedAt = calls.clock.nowMs();
-  await calls.store.write('runs.close-guard', async (tx) => {
+  const lost = await calls.store.write('runs.close-guard', async (tx) => {
     await takeBack(tx, calls, place.principal, place);
     const stopped = await isModellessRunStopped(tx, place);
     const end = stopped ? ({ status: 'stopped' } as const) : ({ status: 'completed', text: '' } as const);
-    await moveRun(tx, place, ownerInstanceId, { ...end, finishedAt }, finishedAt);
+    return moveRun(tx, place, ownerInstanceId, { ...end, finishedAt }, finishedAt).then(() => null, ifNotOwned);
   });
+  if (lost) throw lost;
+}
+
+/** What waits is taken back too where the run was ended before, as that of a process which was taken for dead. */
+function ifNotOwned(error: unknown): HoldfastError {
+  if (error instanceof HoldfastError && error.code === 'RUN_NOT_OWNED') return error;
+  throw error;
 }
 
 /** Whether somebody asked such a run to stop: then nothing more of it is begun. */

@@ -259,6 +259,18 @@ check('what waits when its guard ends is taken back: nobody decides about it for
   assert.deepEqual(next.effects(), []);
 });
 
+check('what waits when a guard ends that was taken for dead is taken back too', async (t) => {
+  const world = await guardWorld(t, { policy: { ...OPEN_POLICY, rules: [] } });
+  await world.call('write', { a: 1 }, 1);
+  const pending = async (holdfast: Holdfast) =>
+    (await holdfast.runtime.approvals.pending(holdfast.runtime.principal)).items.length;
+  assert.equal(await elsewhere(world.dataDir, pending, 3_600_000), 0, 'its lease was over');
+  await world.call('write', { a: 2 }, 2);
+  assert.equal(await elsewhere(world.dataDir, pending), 1);
+  await assert.rejects(world.end(), { code: 'RUN_NOT_OWNED' });
+  assert.equal(await elsewhere(world.dataDir, pending), 0);
+});
+
 check('a rejected call never runs', async (t) => {
   const world = await guardWorld(t, { policy: { ...OPEN_POLICY, rules: [] }, waitMs: 5000 });
   world.send({ id: 1, method: 'tools/call', params: { name: 'write', arguments: { a: 1 } } });
