@@ -38,19 +38,24 @@ import { requireProject, type ReadTx, type SqlValue } from '../../store/index.ts
 import { notExportable } from './guard.ts';
 import { EMPTY_TREE_ID } from './workspace.ts';
 import type { PackagedArtifacts } from './artifacts.ts';
-import type { DocumentMembers } from './staged.ts';
+import { type DocumentMembers, RecordPage } from './staged.ts';
 
 /** Rows that are read at once: few enough that a page dies young. */
 export const PAGE_ROWS = 64;
 
-/** All rows of a paged list, one by one. */
-export async function* pages<T>(read: (after: SqlValue) => Promise<PortablePage<T>>): AsyncGenerator<T> {
+/** The pages of a paged list, one by one. */
+export async function* pages<T>(read: (after: SqlValue) => Promise<PortablePage<T>>): AsyncGenerator<readonly T[]> {
   for (let after: SqlValue = null; ; ) {
     const { items, next } = await read(after);
-    yield* items;
+    yield items;
     if (next === null) return;
     after = next;
   }
+}
+
+/** All rows of a paged list, one by one. */
+async function* rows<T>(read: (after: SqlValue) => Promise<PortablePage<T>>): AsyncGenerator<T> {
+  for await (const items of pages(read)) yield* items;
 }
 
 /** What the documents of one export are read with, all in one transaction. */
@@ -80,10 +85,10 @@ export async function allBranches(tx: ReadTx, principal: Principal, root: string
 }
 
 export const checkpointsOf = (tx: ReadTx, root: string): AsyncGenerator<Checkpoint> =>
-  pages((after) => portableCheckpoints(tx, root, after, PAGE_ROWS));
+  rows((after) => portableCheckpoints(tx, root, after, PAGE_ROWS));
 
 export const groupsOfBranch = (tx: ReadTx, branchId: string): AsyncGenerator<ActionGroup> =>
-  pages((after) => portableGroups(tx, branchId, after, PAGE_ROWS));
+  rows((after) => portableGroups(tx, branchId, after, PAGE_ROWS));
 
 export async function sessionDocument({ tx, principal, session }: DocumentTools): Promise<DocumentMembers> {
   const { rootFrameId: root, projectId, attributes } = session;
@@ -104,11 +109,13 @@ export async function sessionDocument({ tx, principal, session }: DocumentTools)
       created_at: session.createdAt,
       updated_at: session.updatedAt,
     },
-    messages: mapped(
-      pages((after) => portableMessages(tx, root, after, PAGE_ROWS)),
-      messageDocument,
-    ),
+    messages: messagesOf(tx, root),
   };
+}
+
+async function* messagesOf(tx: ReadTx, root: string): AsyncGenerator<RecordPage> {
+  for await (const messages of pages((after) => portableMessages(tx, root, after, PAGE_ROWS)))
+    yield new RecordPage(messages.map(messageDocument));
 }
 
 async function* mapped<T>(
@@ -358,7 +365,7 @@ export async function requireSealedUnchanged(
       throw notExportable('a completion delivery changed during safe projection');
   }
   if (delivered.size === 0) return;
-  for await (const message of pages((after) => portableMessages(tx, session.rootFrameId, after, PAGE_ROWS)))
+  for await (const message of rows((after) => portableMessages(tx, session.rootFrameId, after, PAGE_ROWS)))
     if (delivered.has(message.messageId) && changed(message.content))
       throw notExportable('the message of a completion delivery changed during message projection');
 }

@@ -14,8 +14,8 @@ import {
   portableEvents,
   type StoredEvent,
 } from '../../sessions/index.ts';
-import type { ReadTx, SqlValue } from '../../store/index.ts';
-import { type DocumentTools, groupsOfBranch, PAGE_ROWS } from './documents.ts';
+import type { ReadTx } from '../../store/index.ts';
+import { type DocumentTools, groupsOfBranch, PAGE_ROWS, pages } from './documents.ts';
 import { type DocumentMembers, RecordTexts, StagedRecord } from './staged.ts';
 
 export async function ledgerDocument({
@@ -34,12 +34,8 @@ export async function ledgerDocument({
 
 /** A group may be as large as a ledger: its events are read and written page by page. */
 async function* eventsOf(tx: ReadTx, groupId: string): AsyncGenerator<RecordTexts> {
-  for (let after: SqlValue = null; ; ) {
-    const { items, next } = await portableEvents(tx, groupId, after, PAGE_ROWS);
-    yield new RecordTexts(items.map(eventText));
-    if (next === null) return;
-    after = next;
-  }
+  for await (const events of pages((after) => portableEvents(tx, groupId, after, PAGE_ROWS)))
+    yield new RecordTexts(events.map(eventText));
 }
 
 function groupDocument(group: ActionGroup, events: AsyncIterable<RecordTexts>): StagedRecord {

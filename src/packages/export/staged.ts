@@ -11,8 +11,17 @@ const BUFFER_BYTES = 256 * 1024;
 const UNIT_BYTES = 3;
 
 /** A list of a document whose records are read one by one, so that no document is ever in memory whole. */
-export type StagedList = AsyncIterable<JsonValue | RecordTexts | StagedRecord>;
+export type StagedList = AsyncIterable<JsonValue | RecordPage | RecordTexts | StagedRecord>;
 export type DocumentMembers = Readonly<Record<string, JsonValue | StagedList>>;
+
+/** Records, one after the other: a list of many is not asked for each of them. */
+export class RecordPage {
+  readonly records: readonly JsonValue[];
+
+  constructor(records: readonly JsonValue[]) {
+    this.records = records;
+  }
+}
 
 /** Records, one after the other, as the canonical texts that they have already. */
 export class RecordTexts {
@@ -105,17 +114,17 @@ async function writeList(out: DocumentFile, list: StagedList, safe: SafeText, de
     out.text(mark);
     mark = ',';
   };
-  for await (const item of list) {
-    if (item instanceof RecordTexts) {
-      for (const text of item.texts) {
-        begin();
-        out.text(safe.ofText(text, depth));
-      }
-      continue;
-    }
+  const put = (text: string): void => {
     begin();
-    if (item instanceof StagedRecord) await writeMembers(out, item.members, safe, depth + 1);
-    else out.text(safe.of(item, depth));
+    out.text(text);
+  };
+  for await (const item of list) {
+    if (item instanceof RecordTexts) for (const text of item.texts) put(safe.ofText(text, depth));
+    else if (item instanceof RecordPage) for (const record of item.records) put(safe.of(record, depth));
+    else if (item instanceof StagedRecord) {
+      begin();
+      await writeMembers(out, item.members, safe, depth + 1);
+    } else put(safe.of(item, depth));
   }
   out.text(mark === '[' ? '[]' : ']');
 }

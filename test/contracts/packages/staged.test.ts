@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalJson, type JsonValue, nodeFileSystem } from '../../../src/core/index.ts';
 import { SafeText } from '../../../src/packages/export/safe-text.ts';
-import { RecordTexts, StagedFiles, StagedRecord } from '../../../src/packages/export/staged.ts';
+import { RecordPage, RecordTexts, StagedFiles, StagedRecord } from '../../../src/packages/export/staged.ts';
 import { assert, check, temporaryFolder } from '../../support/index.ts';
 
 /** What a document is written through at a time. */
@@ -11,7 +11,7 @@ const BUFFER_BYTES = 256 * 1024;
 /** Units of one, two, three and four bytes. */
 const UNITS = ['a', 'é', '€', '😀'];
 
-async function* only<T extends JsonValue | RecordTexts | StagedRecord>(...items: T[]): AsyncGenerator<T> {
+async function* only<T extends JsonValue | RecordPage | RecordTexts | StagedRecord>(...items: T[]): AsyncGenerator<T> {
   yield* items;
 }
 
@@ -29,14 +29,15 @@ check(
         await staged.addDocument(name, {
           empty: only(),
           head: texts[1] as string,
-          none: only(new RecordTexts([])),
-          records: only<RecordTexts | StagedRecord>(
+          none: only<RecordTexts | RecordPage>(new RecordTexts([]), new RecordPage([])),
+          records: only<RecordTexts | StagedRecord | RecordPage>(
             new RecordTexts(records.map(canonicalJson)),
+            new RecordPage(records),
             new StagedRecord({ texts: only(...texts) }),
           ),
           texts: only(...texts),
         });
-        const whole = { empty: [], head: texts[1], none: [], records: [...records, { texts }], texts };
+        const whole = { empty: [], head: texts[1], none: [], records: [...records, ...records, { texts }], texts };
         const written = readFileSync(join(folder, name));
         assert.ok(written.equals(Buffer.from(canonicalJson(whole as never))), name);
         const { size, sha256 } = staged.rows.at(-1) as (typeof staged.rows)[number];
