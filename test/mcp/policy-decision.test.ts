@@ -218,6 +218,19 @@ check('pointers name own members only', () => {
     assert.equal(valuesAt(value, at), undefined, at);
 });
 
+check('a record id that is none is refused as it will be for the claim, and not told as passing', async (t) => {
+  const owned = { kind: 'owned', role: 'r', namespace: 'n', collection: 'c', record: '/id' };
+  const policy = draft(workspace(await temporaryFolder(t)), {
+    tools: { put: { effect: 'once', resources: [owned] } },
+    rules: [{ id: 'all', tools: ['put'], decision: 'allow' }],
+  });
+  assert.equal(judge(policy, 'put', { id: 'n1' }).decision, 'allow');
+  for (const id of ['', 'a\u0000b', 'a\nb', 'x'.repeat(5000)]) {
+    const { decision, code, passes } = judge(policy, 'put', { id });
+    assert.deepEqual([decision, code, passes], ['deny', 'RESOURCE_INVALID', false], JSON.stringify(id).slice(0, 20));
+  }
+});
+
 check('a test of the policy says what would happen and why, and escapes what the call brought', async (t) => {
   const root = workspace(await temporaryFolder(t));
   const sealed = sealPolicy(policyOf(draft(root)), openFilesystem());

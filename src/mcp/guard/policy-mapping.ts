@@ -1,4 +1,5 @@
 import { type ErrorCode, HoldfastError, type JsonValue, LIMITS, sha256Hex } from '../../core/index.ts';
+import { ownedResource } from '../../effects/index.ts';
 import type { ResourceScope, ResourceTarget, ToolPostcondition } from '../../tools/index.ts';
 import { valuesAt } from './json-pointer.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
@@ -83,7 +84,10 @@ function ownedTarget(
   recordId: string,
 ): ResourceTarget {
   const { namespace, collection } = target;
-  return { kind: 'owned', role, namespace, owner: '', threadId: sealed.policy.server, collection, recordId };
+  const record = { namespace, owner: '', threadId: sealed.policy.server, collection, recordId };
+  // An id that is none is refused here, as it would be for the claim.
+  ownedResource(record);
+  return { kind: 'owned', role, ...record };
 }
 
 function conditionsOf(tool: PolicyTool, named: readonly Named[], args: JsonValue): ToolPostcondition[] {
