@@ -103,6 +103,8 @@ export class Runs {
     const { store, clock } = this.#context.calls;
     const { instanceId } = this.#context;
     const run = await this.get(principal, runId);
+    // Such as the run of a guard that was killed, whose agent is defined nowhere.
+    if (run.state.status === 'stopped' && !this.#agents.has(run.agent)) throw notTaken(run);
     const agent = agentFor(run, this.#agent(run.agent));
     if (await this.#supervised.isOpen(run)) return this.#carried.carryOver(run, agent, listener);
     if (!adopt) thawAgent(run, agent);

@@ -86,6 +86,7 @@ check(
     await assert.rejects(approvals.decide(principal, [{ requestId, digest, decision: 'approve' }]), {
       code: 'APPROVAL_ALREADY_DECIDED',
     });
+    await assert.rejects(later.runtime.runs.resume(principal, dead.view.runId), { code: 'RUN_ENDED' });
     assert.equal((await later.runtime.operations.audit()).passed, true);
   },
 );
