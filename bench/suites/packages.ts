@@ -36,8 +36,11 @@ function writeWorkspace(folder: string): void {
   for (let i = 0; i < SMALL_FILES; i += 1) writeFileSync(join(folder, `small-${i}`), content(100 + i, small));
 }
 
-/** A session with a hundred thousand events in its ledger, as a long run leaves them, and a workspace of 100 MB. */
-async function makeSession(dataDir: string, workspace: string): Promise<string> {
+/**
+ * A session with a hundred thousand events in its ledger, in groups as a long run leaves them or in one, and a workspace
+ * of 100 MB.
+ */
+async function makeSession(dataDir: string, workspace: string, eventsAGroup = EVENTS_A_GROUP): Promise<string> {
   const holdfast = await Holdfast.open({ dataDir });
   const { store, principal, calls, projectId } = holdfast.runtime;
   const { sessions } = calls;
@@ -47,10 +50,11 @@ async function makeSession(dataDir: string, workspace: string): Promise<string> 
     await beginTurn(tx, sessions, principal, { rootFrameId: id, branchId: id, turnId: 't', content: 'go' });
     return id;
   });
+  let groupId = '';
   for (let group = 0; group < EVENTS / EVENTS_A_GROUP; group += 1)
     await store.write('bench', async (tx) => {
       const place = { rootFrameId: root, branchId: root, turnId: 't', kind: 'tool_calls' };
-      const { id: groupId } = await openGroup(tx, sessions, principal, place);
+      if ((group * EVENTS_A_GROUP) % eventsAGroup === 0) groupId = (await openGroup(tx, sessions, principal, place)).id;
       for (let i = 0; i < EVENTS_A_GROUP; i += 1)
         await appendEvent(tx, sessions, principal, {
           groupId,
@@ -135,6 +139,9 @@ export const packagesSuite: BenchSuite = {
       export: (await exportOnce('library')).peakMb,
       import: (await inChild(['import', at('into-library'), file], 'library')).peakMb,
     };
+    const oneRoot = await makeSession(at('one-data'), at('workspace'), EVENTS);
+    await inChild(['export', at('one-data'), at('one.zip'), oneRoot]);
+    const oneGroup = await inChild(['import', at('into-one'), at('one.zip')]);
     const [exportMs, importMs, handMs] = [median(times.export), median(times.import), median(times.hand)];
     const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
     const bytes = files.reduce((sum, one) => sum + statSync(one).size, 0);
@@ -147,6 +154,11 @@ export const packagesSuite: BenchSuite = {
         { what: 'import, as fast as', value: (handMs / importMs).toFixed(2) },
         { what: 'memory, export', value: `${exportPeak.toFixed(0)} MB`, note: 'at most, of the process; below 200' },
         { what: 'memory, import', value: `${importPeak.toFixed(0)} MB`, note: 'at most, of the process; below 200' },
+        {
+          what: 'memory, import of one group',
+          value: `${oneGroup.peakMb.toFixed(0)} MB`,
+          note: `all ${EVENTS} events in one group; below 200`,
+        },
         {
           what: 'memory, export as a library',
           value: `${inLibrary.export.toFixed(0)} MB`,

@@ -2,6 +2,7 @@ import { fail, type HoldfastError } from '../core/index.ts';
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a] as const;
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d] as const;
+const NOTHING = Buffer.alloc(0);
 const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 /** A piece of a document: a member's whole value, or one item of the list that is taken apart. */
@@ -10,6 +11,14 @@ export interface DocumentPiece {
   readonly key: Buffer;
   readonly isItem: boolean;
   readonly value: Buffer;
+  /** Of a large item: the one that it is a piece of. Once that is whole, the item itself comes, without a value. */
+  readonly of?: DocumentSplitter;
+}
+
+/** Which items are taken apart themselves: objects of at least about so many bytes, and in them the list with this key. */
+export interface LargeItems {
+  readonly list: string;
+  readonly from: number;
 }
 
 type Place =
@@ -41,14 +50,25 @@ export class DocumentSplitter {
   #depth = 0;
   #inText = false;
   #escaped = false;
+  readonly #large: LargeItems | null;
+  /** The large item that is being taken apart. */
+  #inner: DocumentSplitter | null = null;
+  /** Whether what comes after the object is somebody else's. */
+  #isInner = false;
 
-  constructor(listKey: string) {
+  constructor(listKey: string, large: LargeItems | null = null) {
     this.#list = Buffer.from(JSON.stringify(listKey));
+    this.#large = large;
   }
 
   /** The pieces that end in this chunk. */
-  *push(chunk: Buffer): Generator<DocumentPiece> {
-    for (let at = 0; at < chunk.length; ) {
+  *push(chunk: Buffer): Generator<DocumentPiece, number> {
+    let at = 0;
+    while (at < chunk.length && !(this.#isInner && this.#place === 'end')) {
+      if (this.#inner !== null) {
+        at += yield* this.#within(this.#inner, chunk.subarray(at));
+        continue;
+      }
       if (this.#parts === null) {
         at = this.#between(chunk, at);
         continue;
@@ -57,13 +77,45 @@ export class DocumentSplitter {
       if (end === undefined) {
         // The chunk's memory is its maker's again when the next one comes.
         this.#parts.push(Buffer.from(chunk.subarray(at)));
-        return;
+        if (this.#isLarge(this.#parts)) yield* this.#takeApart(this.#parts);
+        return chunk.length;
       }
       this.#parts.push(chunk.subarray(at, end));
       at = end;
       const piece = this.#finish();
       if (piece) yield piece;
     }
+    return at;
+  }
+
+  #isLarge(parts: readonly Buffer[]): boolean {
+    if (this.#large === null || (this.#place !== 'item' && this.#place !== 'first item')) return false;
+    const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+    return bytes >= this.#large.from && parts[0]?.[0] === OPEN_OBJECT;
+  }
+
+  /** From here on the item is taken apart; what came of it before goes first. */
+  *#takeApart(parts: readonly Buffer[]): Generator<DocumentPiece> {
+    this.#parts = null;
+    this.#inner = new DocumentSplitter(this.#large?.list ?? '');
+    this.#inner.#isInner = true;
+    for (const part of parts) {
+      const used: number = this.#inner === null ? 0 : yield* this.#within(this.#inner, part);
+      if (used < part.length) throw broken();
+    }
+  }
+
+  /** The pieces of the large item that end in this chunk, and the item once it is whole. Gives how far it reaches. */
+  *#within(inner: DocumentSplitter, chunk: Buffer): Generator<DocumentPiece, number> {
+    const pieces = inner.push(chunk);
+    let step = pieces.next();
+    for (; step.done !== true; step = pieces.next()) yield { ...step.value, of: inner };
+    if (inner.#place === 'end') {
+      this.#inner = null;
+      this.#place = 'after item';
+      yield { key: this.#key, isItem: true, value: NOTHING, of: inner };
+    }
+    return step.value;
   }
 
   /** JSON_SYNTAX unless the document is whole. */

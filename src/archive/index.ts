@@ -14,7 +14,7 @@ export { DOCUMENTS, type DocumentName, type Documents, RECORD_LISTS, recordsOf }
 export type { Finding } from './finding.ts';
 export { type InspectOptions, type Inspection, inspectPackage } from './inspect.ts';
 export { keyFingerprint, readPublicKey, newSigningKey, readPrivateKey, type SigningKey } from './keys.ts';
-export { ledgerGroups, namesOfLedger } from './ledger-document.ts';
+export { type LedgerPart, ledgerParts, namesOfLedger } from './ledger-document.ts';
 export type { LedgerNameKind, LedgerNames } from './ledger-names.ts';
 export { ARCHIVE_LIMITS, type ArchiveLimits } from './limits.ts';
 export { MANIFEST_NAME, type ManifestRow, PACKAGE_FORMAT, PACKAGE_SCHEMA, sealManifest } from './manifest.ts';

@@ -13,11 +13,13 @@ type Chunks = AsyncIterable<Buffer>;
  * strict JSON object.
  */
 export const readSession = (content: Chunks, see: (message: JsonValue) => void): Promise<JsonObject | undefined> =>
-  readListed(content, MESSAGES, (message) => {
-    see(message);
-    if (!isJsonObject(message)) return null;
-    const envelope = objectOf(message, 'metadata')?.['completion_delivery'];
-    return isAbsent(envelope) ? only(message, FIELDS) : message;
+  readListed(content, MESSAGES, {
+    whole: (message) => {
+      see(message);
+      if (!isJsonObject(message)) return null;
+      const envelope = objectOf(message, 'metadata')?.['completion_delivery'];
+      return isAbsent(envelope) ? only(message, FIELDS) : message;
+    },
   });
 
 /** The messages of a session, whole, one after the other. The document has been read before. */

@@ -6,7 +6,7 @@ import {
   type JsonValue,
   screenInjection,
 } from '../../core/index.ts';
-import { ledgerGroups, sessionMessages } from '../../archive/index.ts';
+import { type LedgerPart, sessionMessages } from '../../archive/index.ts';
 import type { ActionEvent, ActionGroup, ExecutionAttempt, Message } from '../../sessions/index.ts';
 import { withoutProof } from './delivery-text.ts';
 import { Fields, fieldsOf, wrongField } from './fields.ts';
@@ -146,19 +146,37 @@ export class LedgerPlan {
   }
 
   /**
-   * The groups as they will be written, in the order of the ledger, read from the package one after the other: a ledger
-   * is never in memory whole, unless it stands in another order in its document. The same at every call.
+   * The groups as they will be written, in the order of the ledger, read from the package one after the other, and large
+   * ones in parts: neither a ledger nor a group is ever in memory whole, unless it stands in another order in its
+   * document. The same at every call.
    */
   async *groups(screen: InjectionScreen): AsyncGenerator<PlannedGroup> {
-    const records = ledgerGroups(this.#reader.pkg.passing('ledger.json'));
-    if (this.#isInOrder) for await (const record of records) yield this.#group(record, screen);
-    else yield* await this.#sorted(records, screen);
+    const parts = this.#parts(screen);
+    if (this.#isInOrder) yield* parts;
+    else yield* await sorted(parts);
   }
 
-  async #sorted(records: AsyncIterable<JsonObject>, screen: InjectionScreen): Promise<PlannedGroup[]> {
-    const all: PlannedGroup[] = [];
-    for await (const record of records) all.push(this.#group(record, screen));
-    return all.toSorted((a, b) => a.group.position - b.group.position);
+  async *#parts(screen: InjectionScreen): AsyncGenerator<PlannedGroup> {
+    let place: EventPlace | null = null;
+    for await (const part of this.#reader.ledgerParts()) {
+      const group = part.group === null ? null : this.#group(part.group, screen);
+      if (group !== null) place = { groupId: group.groupId, position: group.position + 1, screen };
+      else if (place === null) continue;
+      const events = this.#events(part, place as EventPlace);
+      place = { ...(place as EventPlace), position: (place as EventPlace).position + events.length };
+      yield { group, events };
+    }
+  }
+
+  #events({ group, events }: LedgerPart, place: EventPlace): ActionEvent[] {
+    // What is no list of objects was refused before.
+    const rows = fieldsOf(
+      group === null ? events : new Fields(group, 'an action group').objects('events'),
+      'an action event',
+    );
+    return rows
+      .toSorted((a, b) => a.needCount('sequence') - b.needCount('sequence'))
+      .map((event, i) => this.#event(event, { ...place, position: place.position + i }));
   }
 
   /** Refuses what a group cannot be written from, before anything is written, and screens its texts. */
@@ -186,20 +204,19 @@ export class LedgerPlan {
         if (this.#ids.has(kind, old)) this.#ids.bind(kind, old, this.#ids.take('call', old));
   }
 
-  #group(record: JsonObject, screen: InjectionScreen): PlannedGroup {
+  #group(record: JsonObject, screen: InjectionScreen): ActionGroup {
     const row = new Fields(record, 'an action group');
     const before = this.#before.get(row.needText('group_id')) ?? 0;
     const ids = this.#ids;
     const content = row.text('assistant_content');
     const groupId = ids.take('group', row.needText('group_id'));
-    const position = before + 1;
-    const group: ActionGroup = {
+    return {
       groupId,
       rootFrameId: ids.root,
       branchId: ids.need('branch', row.value('branch_id'), 'an action group'),
       turnId: ids.take('turn', row.filled('turn_id') ?? `turn of ${row.needText('group_id')}`),
       ordinal: row.needCount('ordinal'),
-      position,
+      position: before + 1,
       kind: row.filled('kind') ?? 'unknown',
       provider: row.text('provider'),
       model: row.text('model'),
@@ -210,13 +227,6 @@ export class LedgerPlan {
       costUsd: costOf(row.value('cost_usd')),
       sealedAt: null,
       createdAt: row.count('created_at') ?? 0,
-    };
-    const events = fieldsOf(row.objects('events'), 'an action event').toSorted(
-      (a, b) => a.needCount('sequence') - b.needCount('sequence'),
-    );
-    return {
-      group,
-      events: events.map((event, i) => this.#event(event, { groupId, position: position + 1 + i, screen })),
     };
   }
 
@@ -283,6 +293,15 @@ export class LedgerPlan {
     const ends = this.#ends.get(branch) ?? [];
     return ends[notAbove(ends, (end) => end.ordinal, ordinal) - 1]?.position ?? null;
   }
+}
+
+/** The parts by the places of their groups, each group's own in their order. */
+async function sorted(parts: AsyncIterable<PlannedGroup>): Promise<PlannedGroup[]> {
+  const groups: { readonly position: number; readonly parts: PlannedGroup[] }[] = [];
+  for await (const part of parts)
+    if (part.group === null) groups.at(-1)?.parts.push(part);
+    else groups.push({ position: part.group.position, parts: [part] });
+  return groups.toSorted((a, b) => a.position - b.position).flatMap((group) => group.parts);
 }
 
 interface EventPlace {

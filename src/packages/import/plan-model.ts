@@ -13,9 +13,10 @@ import type {
 import type { AutoModeImport } from '../auto-mode/model.ts';
 import type { PlannedRecords } from './planned.ts';
 
-/** A group of the ledger with its events, in their order. */
+/** A group of the ledger with its events, in their order; those of a large group come in several parts. */
 export interface PlannedGroup {
-  readonly group: ActionGroup;
+  /** Null: the events are of the group before. */
+  readonly group: ActionGroup | null;
   readonly events: readonly ActionEvent[];
 }
 

@@ -2,6 +2,8 @@ import {
   type DocumentName,
   type Documents,
   type LedgerNames,
+  type LedgerPart,
+  ledgerParts,
   namesOfLedger,
   recordsOf,
   type SessionPackage,
@@ -25,6 +27,11 @@ export class PackageReader {
 
   records(name: DocumentName, key: string): readonly JsonObject[] {
     return recordsOf(this.#documents, name, key);
+  }
+
+  /** The groups of the ledger with their events, read from the package as they are asked for. */
+  ledgerParts(): AsyncIterable<LedgerPart> {
+    return ledgerParts(this.pkg.passing('ledger.json'), this.#documents.get('ledger.json'));
   }
 
   /** The names of the events and calls in the ledger. */

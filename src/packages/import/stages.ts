@@ -49,7 +49,7 @@ const NEUTRAL_PROJECT = 'Imported Session (quarantined)';
 
 /** Rows of one transaction: readers and other writers get their turns in between. */
 const ROWS_A_COMMIT = 200;
-/** Lines of the ledger of one transaction, about: a group is written whole. */
+/** Lines of the ledger of one transaction, about: a large group is written in several. */
 const LINES_A_COMMIT = 500;
 
 /** Records come in whole, into a session that nobody else may write to yet. */
@@ -136,14 +136,14 @@ export class ImportStages {
       lines = 0;
       await this.context.store.write('packages.ledger', async (tx) => {
         for (const { group, events } of batch) {
-          await importGroup(tx, group);
+          if (group) await importGroup(tx, group);
           for (const event of events) await importEvent(tx, event);
         }
       });
     };
     for await (const planned of this.plan.groups()) {
       groups.push(planned);
-      lines += 1 + planned.events.length;
+      lines += (planned.group ? 1 : 0) + planned.events.length;
       if (lines >= LINES_A_COMMIT) await write();
     }
     if (groups.length > 0) await write();

@@ -1,5 +1,6 @@
 import {
   canonicalJson,
+  digestJson,
   JSON_PROFILES,
   type JsonObject,
   type JsonValue,
@@ -7,6 +8,7 @@ import {
 } from '../../../src/core/index.ts';
 import { appendEvent, listEvents, listMessages, openGroup } from '../../../src/sessions/index.ts';
 import { readAll } from '../../archive/support/read-all.ts';
+import { ImportStages } from '../../../src/packages/index.ts';
 import { edited } from '../../archive/support/packages.ts';
 import { assert, check } from '../../support/index.ts';
 import { makeSource, ROOT } from './source.ts';
@@ -76,6 +78,68 @@ check('a stored result that is not one JSON value is refused, and reaches no oth
     assert.equal((await refusal(world.packages.export(OWNER, ROOT))).code, 'SESSION_CORRUPT', broken);
   }
 });
+
+/** What an imported session's ledger holds, without names: positions, sequences, types and results. */
+async function ledgerIn(world: PackageWorld, root: string): Promise<unknown[]> {
+  const rows: unknown[] = [];
+  for (let after: string | null = null; ; ) {
+    const page = await world.store.read('test', (tx) =>
+      listEvents(tx, OWNER, root, { limit: 500, ...(after ? { after } : {}) }),
+    );
+    for (const { sequence, position, type, result, groupId, toolCallId } of page.items)
+      rows.push({ sequence, position, type, result, isIn: groupId !== null, isNamed: toolCallId !== null });
+    after = page.next;
+    if (after === null) return rows;
+  }
+}
+
+check(
+  'a group of more than a MiB arrives event by event, in commits of some hundred lines, as a small one does',
+  async () => {
+    await using world = await openPackageWorld();
+    await makeSource(world);
+    const results = Array.from({ length: 4000 }, (_, i): JsonValue => ({ i, text: `${i}`.padStart(300, 'x') }));
+    const group = await addEvents(world, results);
+    const { bytes, events } = await ledgerOf(world, group);
+    assert.ok(bytes.length > 1024 * 1024);
+    using exported = await world.packages.export(OWNER, ROOT);
+    const commits: number[] = [];
+    let seen = 0;
+    class Counted extends ImportStages {
+      override async ledger(): Promise<void> {
+        for await (const part of this.plan.groups()) {
+          seen += part.events.length;
+          commits.push(part.events.length);
+        }
+        await super.ledger();
+      }
+    }
+    const counting = world.with({ seams: { importStages: (...args) => new Counted(...args) } });
+    const { root_frame_id: root } = await counting.import(OWNER, exported.data());
+    assert.equal(seen, 4001);
+    assert.ok(Math.max(...commits) <= 100, 'never in memory whole');
+    const arrived = (await ledgerIn(world, root)) as {
+      type: string;
+      position: number;
+      sequence: number;
+      result: JsonValue;
+    }[];
+    const own = arrived.filter(({ type }) => type === 'result');
+    // Digests: a difference of a MiB is not for reading.
+    const told = (values: readonly JsonValue[]): string => digestJson([...values]);
+    assert.equal(told(own.map(({ result }) => result)), told(results));
+    assert.equal(told(own.map(({ sequence }) => sequence)), told(events.map(({ sequence }) => sequence ?? null)));
+    const [first] = own;
+    assert.equal(told(own.map(({ position }) => position - (first?.position ?? 0))), told([...own.keys()]));
+    // And it goes out again as it came.
+    using again = await world.packages.export(OWNER, root);
+    const ledger = readStrictJson((await readAll(again.data())).get('ledger.json') as Buffer, JSON_PROFILES.packages);
+    const large = (ledger as { groups: JsonObject[] }).groups.find(
+      (one) => (one['events'] as JsonValue[]).length === 4000,
+    );
+    assert.equal(told(((large ?? {})['events'] as JsonObject[]).map(({ result }) => result ?? null)), told(results));
+  },
+);
 
 check('messages arrive in the order of their numbers, whatever the order of their document', async () => {
   await using world = await openPackageWorld();
