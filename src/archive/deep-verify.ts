@@ -1,6 +1,7 @@
-import { LIMITS } from '../core/index.ts';
+import { HoldfastError, LIMITS } from '../core/index.ts';
 import { examinePackage, type RecordLimits } from './deep/index.ts';
-import { openPackage } from './package.ts';
+import type { Documents } from './documents.ts';
+import { openPackage, type SessionPackage } from './package.ts';
 import type { ArchiveOptions } from './reader.ts';
 import type { ByteSource } from './source.ts';
 
@@ -14,21 +15,39 @@ export interface DeepReport {
 
 export interface DeepOptions extends ArchiveOptions {
   readonly records?: RecordLimits;
+  /**
+   * Tells the history of autonomous runs again, as an import does, and throws what it refuses. Called when nothing else
+   * was found. Without it that history is not looked at, and the report says so.
+   */
+  readonly replayAutoMode?: (pkg: SessionPackage, documents: Documents) => void;
 }
 
-const NOT_CHECKED = [
-  'auto mode history: its events are replayed at import',
-  'secrets of the importing installation: only shapes of secrets are known here',
-] as const;
+const AUTO_MODE_LEFT = 'auto mode history: its events are replayed at import';
+const SECRETS_LEFT = 'secrets of the importing installation: only shapes of secrets are known here';
 
 /**
  * Asks whether a package could be imported, as far as its documents alone can tell. Holds one document at a time as
- * text, and all twelve as values. The package itself must verify: the first thing that does not is thrown.
+ * text, and all twelve as values (the ledger's and the messages' records as outlines). The package itself must verify:
+ * the first thing that does not is thrown.
  */
 export async function deepVerify(source: ByteSource, options: DeepOptions = {}): Promise<DeepReport> {
   const pkg = await openPackage(source, options);
-  const { findings } = await examinePackage(pkg, options.records);
-  await source.checkUnchanged();
+  const { documents, findings } = await examinePackage(pkg, options.records);
+  const { replayAutoMode: replay } = options;
   const problems = findings.slice(0, LIMITS.archiveProblems).map(({ text }) => text);
-  return { importable: findings.length === 0, problems, not_checked: NOT_CHECKED };
+  if (replay && problems.length === 0) problems.push(...refusalsOf(() => replay(pkg, documents)));
+  await source.checkUnchanged();
+  const left = replay ? [SECRETS_LEFT] : [AUTO_MODE_LEFT, SECRETS_LEFT];
+  return { importable: problems.length === 0, problems, not_checked: left };
+}
+
+/** What is refused is a problem of the package; whatever else goes wrong is not. */
+function refusalsOf(work: () => void): string[] {
+  try {
+    work();
+    return [];
+  } catch (error) {
+    if (error instanceof HoldfastError) return [error.message];
+    throw error;
+  }
 }

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import {
   type ByteSource,
   type DeepReport,
-  deepVerify,
   fileSource,
   judgeSignature,
   printable,
@@ -31,7 +30,7 @@ export function define(command: Command, { output, run }: CommandContext): void 
     .action((file: string, options: VerifyOptions) =>
       run(async () => {
         const { report, manifestSha256 } = await reading(file, verifyAlone);
-        const deep = options.deep && report.ok ? await reading(file, deepVerify) : undefined;
+        const deep = options.deep && report.ok ? await reading(file, deeply) : undefined;
         const signature = askedForSignature(options) ? judge(file, options, manifestSha256) : undefined;
         output.result({
           document: { ...report, ...(deep && { deep }), ...(signature && { signature }) },
@@ -46,6 +45,12 @@ export function define(command: Command, { output, run }: CommandContext): void 
           : 1;
       }),
     );
+}
+
+/** What an import knows is loaded for who asks for it: a plain check stays light. */
+async function deeply(source: ByteSource): Promise<DeepReport> {
+  const { verifyDeeply } = await import('../packages/index.ts');
+  return verifyDeeply(source);
 }
 
 async function reading<T>(file: string, look: (source: ByteSource) => Promise<T>): Promise<T> {

@@ -16,10 +16,8 @@ export function planAutoMode(
   ids: Identities,
   port: AutoModePort | undefined,
 ): AutoModeImport | null {
-  const source = reader.document('review.json').value('auto_mode');
-  if (source === null) return null;
-  const projection = portableAutoMode(source, 'quarantined_import', scopeOf(reader));
-  if (isEmpty(projection)) return null;
+  const projection = readAutoMode(reader);
+  if (projection === null || isEmpty(projection)) return null;
   if (port === undefined) throw refused('history cannot be kept by this store: the package holds autonomous runs');
   return {
     projection,
@@ -30,6 +28,12 @@ export function planAutoMode(
     cellIdMap: ids.mapOf('cell'),
     actionGroupIdMap: ids.mapOf('group'),
   };
+}
+
+/** The history that a package tells, told again and checked whole; null where it tells of none. PACKAGE_AUTO_MODE. */
+export function readAutoMode(reader: PackageReader): JsonObject | null {
+  const source = reader.document('review.json').value('auto_mode');
+  return source === null ? null : portableAutoMode(source, 'quarantined_import', scopeOf(reader));
 }
 
 const LISTS = ['runs', 'events', 'review_runs', 'findings', 'repair_runs', 'permission_assessments'] as const;

@@ -1,0 +1,14 @@
+import { type ByteSource, type DeepOptions, type DeepReport, deepVerify } from '../archive/index.ts';
+import { readAutoMode } from './import/auto-mode.ts';
+import { PackageReader } from './import/reader.ts';
+
+/**
+ * `deepVerify`, and the history of autonomous runs as an import takes it: every event against its digest, every run told
+ * again from its events and held against what its record says, every review, assessment and repair against its two
+ * events, every name against the package. Nothing is stored, and nothing of an installation is needed.
+ */
+export const verifyDeeply = (source: ByteSource, options: DeepOptions = {}): Promise<DeepReport> =>
+  deepVerify(source, {
+    ...options,
+    replayAutoMode: (pkg, documents) => void readAutoMode(new PackageReader(pkg, documents)),
+  });
