@@ -1,7 +1,6 @@
 import { closeSync, fsyncSync, openSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { fail, LIMITS, nodeFileSystem, readFileWithin, syncFolder, wrapFileError } from '../core/index.ts';
-import { writeAll } from './whole-file.ts';
+import { fail, LIMITS, nodeFileSystem, readFileWithin, wrapFileError } from '../core/index.ts';
+import { flushName, writeAll } from './whole-file.ts';
 
 /** Reads a small file that a command was pointed to; `what` names it in messages, never its path. */
 export function readSmallBytes(what: string, path: string): Uint8Array {
@@ -35,7 +34,7 @@ export function writeNewFile(what: string, path: string, text: string): void {
     } finally {
       closeSync(fd);
     }
-    syncFolder(nodeFileSystem, dirname(path));
+    flushName(nodeFileSystem, path);
   });
 }
 

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errnoOf, nodeFileSystem, syncFolder, wrapFileError } from '../core/index.ts';
+import { errnoOf, type FileSystem, nodeFileSystem, syncFolder, wrapFileError } from '../core/index.ts';
 
 type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
@@ -21,10 +21,23 @@ export async function writeWholeFile(what: string, file: string, chunks: Chunks)
       closeSync(fd);
     }
     attempt(what, () => renameSync(part, file));
-    attempt(what, () => syncFolder(nodeFileSystem, dirname(file)));
   } catch (error) {
     rmSync(part, { force: true });
     throw error;
+  }
+  // The name beside it is free again: from here on it may be another command's.
+  attempt(what, () => flushName(nodeFileSystem, file));
+}
+
+/** Where somebody may put files but not look, and on shares that flush no folders, a whole file is all there is. */
+const NOT_FLUSHED_HERE: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP']);
+
+/** Makes the name of a new file durable, where its folder lets whoever asks do that. Throws what the disk is guilty of. */
+export function flushName(files: FileSystem, file: string): void {
+  try {
+    syncFolder(files, dirname(file));
+  } catch (error) {
+    if (!NOT_FLUSHED_HERE.has(errnoOf(error))) throw error;
   }
 }
 

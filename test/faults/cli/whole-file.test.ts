@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { writeWholeFile } from '../../../src/cli/whole-file.ts';
+import { flushName, writeWholeFile } from '../../../src/cli/whole-file.ts';
+import { nodeFileSystem } from '../../../src/core/index.ts';
 import { ROOT } from '../../structure/repository-files.ts';
 import { assert, check, temporaryFolder } from '../../support/index.ts';
 
@@ -65,3 +66,21 @@ check('what a killed command left beside the name hinders nobody, and is not tou
   assert.equal(readFileSync(join(folder, 'package.zip.part'), 'utf8'), 'half');
   assert.deepEqual(readdirSync(folder).sort(), ['package.zip', 'package.zip.1.part', 'package.zip.part']);
 });
+
+check(
+  'a folder that lets nobody look, or flushes nothing, takes a file all the same; a disk that fails is said',
+  async (t) => {
+    const file = join(await temporaryFolder(t), 'package.zip');
+    const failing = (where: 'open' | 'fsync', code: string) => ({
+      ...nodeFileSystem,
+      [where]: () => {
+        throw Object.assign(new Error('it failed'), { code });
+      },
+    });
+    assert.doesNotThrow(() => flushName(nodeFileSystem, file));
+    assert.doesNotThrow(() => flushName(failing('open', 'EACCES'), file));
+    for (const code of ['EPERM', 'EINVAL', 'ENOTSUP'])
+      assert.doesNotThrow(() => flushName(failing('fsync', code), file));
+    for (const code of ['EIO', 'ENOSPC']) assert.throws(() => flushName(failing('fsync', code), file), { code });
+  },
+);
