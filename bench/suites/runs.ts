@@ -1,8 +1,9 @@
 import { execFile, spawn } from 'node:child_process';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { Holdfast, type ModelFunction, tool } from '../../src/index.ts';
+import { builtProgram } from '../built.ts';
 import { median } from '../measure.ts';
 import type { BenchSuite } from '../suite.ts';
 
@@ -41,10 +42,16 @@ async function runtimeWith(dataDir: string, onRun: () => void) {
  * Megabytes that so many waiting runs add to an idle process. Each time in a process of its own, since what the engine
  * does with its young generation differs from one to the next; `flags` say which megabytes.
  */
-async function memoryOfWaiting(folder: string, times: number, flags: readonly string[] = []): Promise<number[]> {
+async function memoryOfWaiting(
+  folder: string,
+  times: number,
+  program: string,
+  flags: readonly string[] = [],
+): Promise<number[]> {
   const added: number[] = [];
   for (let i = 0; i < times; i += 1) {
-    const args = [...flags, WAITER, join(folder, `waiting${flags.join('')}-${i}`), String(WAITING)];
+    const dataDir = join(folder, `waiting-${basename(program)}${flags.join('')}-${i}`);
+    const args = [...flags, program, dataDir, String(WAITING)];
     const { stdout } = await promisify(execFile)(process.execPath, args);
     added.push((JSON.parse(stdout) as { readonly added: number }).added);
   }
@@ -98,8 +105,9 @@ async function reconciling(folder: string): Promise<number> {
 export const runsSuite: BenchSuite = {
   name: 'runs',
   async run(folder) {
-    const resident = await memoryOfWaiting(folder, WAITERS);
-    const kept = median(await memoryOfWaiting(folder, 3, ['--expose-gc']));
+    const resident = await memoryOfWaiting(folder, WAITERS, WAITER);
+    const installed = await memoryOfWaiting(folder, WAITERS, builtProgram(WAITER));
+    const kept = median(await memoryOfWaiting(folder, 3, WAITER, ['--expose-gc']));
     const picked = median(await pickUps(folder));
     const reconciled = await reconciling(folder);
     const rows = [
@@ -107,6 +115,11 @@ export const runsSuite: BenchSuite = {
         what: `${WAITING} waiting runs add, resident, p50`,
         value: `${median(resident).toFixed(1)} MB`,
         note: `must be under 60; of ${WAITERS} processes the most ${Math.max(...resident).toFixed(1)}`,
+      },
+      {
+        what: `${WAITING} waiting runs add to the package as installed, p50`,
+        value: `${median(installed).toFixed(1)} MB`,
+        note: `must be under 60; of ${WAITERS} processes the most ${Math.max(...installed).toFixed(1)}`,
       },
       {
         what: `${WAITING} waiting runs keep after a collection`,
@@ -127,6 +140,8 @@ export const runsSuite: BenchSuite = {
     const runs = {
       waiting_1000_mb: Number(median(resident).toFixed(1)),
       waiting_1000_mb_most: Number(Math.max(...resident).toFixed(1)),
+      waiting_1000_installed_mb: Number(median(installed).toFixed(1)),
+      waiting_1000_installed_mb_most: Number(Math.max(...installed).toFixed(1)),
       waiting_1000_kept_mb: Number(kept.toFixed(1)),
       pick_up_p50_ms: picked,
       reconcile_ms: Math.round(reconciled),
