@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CallOutcome, Holdfast, type RunView } from '../../../src/index.ts';
+import { type CallOutcome, Holdfast } from '../../../src/index.ts';
 import { settleByPerson } from '../../../src/calls/index.ts';
 import { auditEverything, viewOfRun } from '../../../src/app/index.ts';
 import { defineAgent, INSTANCE_LEASE_MS } from './agent.ts';
@@ -105,21 +105,23 @@ async function afterwards(dataDir: string, other: OtherSide, told: readonly Told
   const first = await look(dataDir, other, 0, async () => undefined);
   const again = await look(dataDir, other, 0, async () => undefined);
   const atReopening = await other.committed();
-  const found = violations({ told, world: atReopening, view: first.view, audit: first.audit, when: 'reopened' });
+  const found = violations({ told, world: atReopening, ...first, when: 'reopened' });
   if (JSON.stringify(first.view?.calls) !== JSON.stringify(again.view?.calls))
     found.push('C9: a second recovery changed what the first one left');
   const last = await look(dataDir, other, LATER_MS, (holdfast, runId) => finish(holdfast, other, runId));
   const world = await other.committed();
-  found.push(...violations({ told, world, view: last.view, audit: last.audit, when: 'finished' }));
+  found.push(...violations({ told, world, ...last, when: 'finished' }));
   return found;
 }
 
 /** By then every lease that the dead process held is over. */
 const LATER_MS = 120_000;
 
-interface Looked {
-  readonly view: RunView | null;
-  readonly audit: Evidence['audit'];
+type Looked = Pick<Evidence, 'view' | 'requests' | 'audit'>;
+
+async function asked({ approvals, principal }: Holdfast['runtime']): Promise<Evidence['requests']> {
+  const { items } = await approvals.list(principal, { limit: 50 });
+  return items.map(({ document, status }) => ({ callId: document['tool_call_id'] as string, status }));
 }
 
 /** Operations, the ledger of every session, every run, and the database's own checks. */
@@ -142,7 +144,7 @@ async function look(
     const [run] = (await runtime.runs.list(runtime.principal, { limit: 1 })).items;
     if (run) await act(holdfast, run.runId);
     const view = run ? await viewOfRun(runtime, runtime.principal, run.runId) : null;
-    return { view, audit: await wholeAudit(runtime) };
+    return { view, requests: await asked(runtime), audit: await wholeAudit(runtime) };
   } finally {
     await holdfast.close();
   }

@@ -4,6 +4,9 @@ import type { CallOutcome, RunView } from '../../../src/index.ts';
 import { canonicalJson } from '../../../src/core/index.ts';
 import { SENT } from './agent.ts';
 
+/** The orders that are credited only once a person allowed it. */
+const NEEDS_A_PERSON: readonly string[] = ['A-1', 'A-2'];
+
 /** One line of the other side's log. */
 export interface Committed {
   readonly credit_note: string;
@@ -18,10 +21,17 @@ export interface Told {
   readonly outcome: CallOutcome;
 }
 
+/** A permission request as it is stored. */
+export interface Asked {
+  readonly callId: string;
+  readonly status: string;
+}
+
 export interface Evidence {
   readonly told: readonly Told[];
   readonly world: readonly Committed[];
   readonly view: RunView | null;
+  readonly requests: readonly Asked[];
   readonly audit: { readonly passed: boolean; readonly problems: readonly string[] };
   /** `reopened`: nothing was settled yet. `finished`: everything that can be known is. */
   readonly when: 'reopened' | 'finished';
@@ -34,6 +44,7 @@ export function violations(evidence: Evidence): string[] {
     ...keptAndTrue(evidence),
     ...unknownStays(evidence),
     ...sentAsRecorded(evidence),
+    ...allowedOnce(evidence),
     ...wholeStore(evidence),
     ...progress(evidence),
   ];
@@ -85,7 +96,24 @@ function sentAsRecorded({ world, view }: Evidence): string[] {
   });
 }
 
-/** C6, C11: the audit passes. */
+/** C7: what needed a person had used its permission up before it was sent, and nobody is asked twice about one call. */
+function allowedOnce({ world, requests }: Evidence): string[] {
+  const asked = requests.map(({ callId }) => callId);
+  const twice = asked.filter((callId, i) => asked.indexOf(callId) !== i);
+  const unallowed = requests.filter(
+    ({ callId, status }) => status !== 'used' && world.some((one) => one.order === SENT[callId]?.order),
+  );
+  const unasked = world.filter(
+    (one) => NEEDS_A_PERSON.includes(one.order) && !asked.some((id) => SENT[id]?.order === one.order),
+  );
+  return [
+    ...twice.map((callId) => `C7: a person was asked twice about ${callId}`),
+    ...unallowed.map(({ callId, status }) => `C7: ${callId} was sent and its permission is ${status}`),
+    ...unasked.map(({ order }) => `C7: ${order} was sent and nobody was asked`),
+  ];
+}
+
+/** C6, C11: the audit passes: operations, ledgers and runs, and the database's own checks of itself. */
 function wholeStore({ audit }: Evidence): string[] {
   return audit.passed ? [] : [`C6: the audit does not pass: ${audit.problems.join('; ')}`];
 }
