@@ -55,7 +55,16 @@ async function run(handler: (call: ToolCallContext) => unknown, call: ToolCallCo
     return { ended: 'returned', value: await handler(call) };
   } catch (error) {
     const reason = reasonOf(error);
-    return NotDone.is(error) ? { ended: 'not_done', reason } : { ended: 'threw', reason };
+    return saysNotDone(error) ? { ended: 'not_done', reason } : { ended: 'threw', reason };
+  }
+}
+
+/** What cannot be looked at proves nothing. */
+function saysNotDone(error: unknown): boolean {
+  try {
+    return NotDone.is(error);
+  } catch {
+    return false;
   }
 }
 
@@ -98,7 +107,16 @@ function untilStopped(of: Invocation, ending: AbortController): Stopped {
 
 /** A text of another's error that may be stored and shown: redacted, bounded, never a stack. */
 export function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : typeof error === 'string' ? error : 'no reason was given';
-  const cut = text.slice(0, LIMITS.callReasonCharacters).toWellFormed();
+  const cut = messageOf(error).slice(0, LIMITS.callReasonCharacters).toWellFormed();
   return redactText(cut) || 'no reason was given';
+}
+
+/** What was thrown is a stranger's: its message may be no text, and looking at it may throw. */
+function messageOf(error: unknown): string {
+  try {
+    const message: unknown = error instanceof Error ? error.message : error;
+    return typeof message === 'string' ? message : 'no reason was given';
+  } catch {
+    return 'no reason was given';
+  }
 }

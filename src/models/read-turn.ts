@@ -21,7 +21,7 @@ export interface ReadTurnOptions {
 /**
  * Asks a model for one turn and reads it to its end, counting before keeping: calls, arguments, text, events, time.
  * Throws `MODEL_REPLY_TOO_LARGE` (with the bound's name), `MODEL_REPLY_INVALID` (no finish, a call without an id, one
- * id twice), `MODEL_FAILED`, or `MODEL_STOPPED` when the signal or the time-out ended it. Arguments are not read here:
+ * id twice, text that cannot be kept), `MODEL_FAILED`, or `MODEL_STOPPED` when the signal or the time-out ended it. Arguments are not read here:
  * malformed ones and unknown tools are answered to the model, call by call.
  */
 export async function readTurn(
@@ -103,9 +103,14 @@ class TurnReader {
 
   reply(): ModelReply {
     if (this.#finish === null) throw invalid('it ended early');
+    const text = this.#text.join('');
+    const reasoning = joined(this.#reasoning);
+    // Whole texts: a stream may cut between the halves of a pair.
+    for (const one of [text, ...reasoning.map((block) => block.text)])
+      if (!one.isWellFormed() || one.includes('\0')) throw invalid('its text has NUL or a lone surrogate');
     return {
-      text: this.#text.join(''),
-      reasoning: joined(this.#reasoning),
+      text,
+      reasoning,
       calls: [...this.#calls.values()],
       finishReason: this.#finish.reason,
       usage: this.#finish.usage,

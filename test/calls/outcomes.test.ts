@@ -35,6 +35,22 @@ check('any other throw of a writing tool is unknown, and the run stops there', a
   assert.equal(run.view.outcome, 'unknown');
 });
 
+check('whatever a tool throws is one outcome: a message that is no text, or that throws when it is read', async (t) => {
+  const hostile = Object.defineProperty(new Error('x'), 'message', { get: throwing(new Error('no message for you')) });
+  const odd = Object.defineProperty(new Error('x'), 'message', { value: { code: 7 } });
+  const veiled = new Proxy({}, { getPrototypeOf: throwing(new Error('no class either')) });
+  for (const thrown of [hostile, odd, veiled, undefined, Symbol('s'), { toString: throwing(new Error('nor text')) }]) {
+    const execute = () => {
+      throw thrown;
+    };
+    const written = await outcomeOf(t, { execute });
+    assert.equal(written.outcome.state, 'unknown');
+    assert.equal('code' in written.outcome && written.outcome.code, 'TOOL_THREW');
+    assert.equal(written.run.status, 'failed');
+    assert.equal((await outcomeOf(t, { execute, effect: 'read' })).outcome.state, 'failed');
+  }
+});
+
 check('a throw is not_done where the tool promises that by onError', async (t) => {
   const { outcome } = await outcomeOf(t, { execute: throwing(new Error('refused')), onError: 'not_done' });
   assert.equal(outcome.state, 'not_done');

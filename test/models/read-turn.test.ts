@@ -94,9 +94,14 @@ check('a reply without end, after its end, or with unusable calls is invalid', a
     [call('x'.repeat(256)), FINISH],
     [call('1', '{}', ' '), FINISH],
     [call('1', '{}', 'x'.repeat(129)), FINISH],
+    [{ type: 'text', text: 'a\ud800' }, FINISH],
+    [{ type: 'text', text: 'a\0' }, FINISH],
+    [{ type: 'reasoning', text: '\udfff' }, FINISH],
   ])
     assert.equal(await codeOf(streaming(...events)), 'MODEL_REPLY_INVALID', JSON.stringify(events));
   assert.equal(await codeOf(streaming(call('x'.repeat(255), '{}', 'x'.repeat(128)), FINISH)), 'read');
+  const halves = [{ type: 'text', text: 'a\ud83d' }, { type: 'text', text: '\ude00' }, FINISH];
+  assert.equal(await codeOf(streaming(...halves)), 'read', 'a stream may cut a pair in two');
 });
 
 check('metadata is bounded and must be JSON', async () => {

@@ -87,3 +87,14 @@ check('text is heard as it comes, before the turn has ended', async (t) => {
   assert.deepEqual(heard, ['one ', 'two']);
   assert.equal(run.text, 'one two');
 });
+
+check('a reply whose text cannot be kept ends the run as failed, with its code, and keeps nothing of it', async (t) => {
+  const { holdfast } = await openDesk(t);
+  for (const text of ['half a pair \ud800', 'a\0b']) {
+    const name = `odd-${text.length}`;
+    const run = await holdfast.agent({ name, model: () => ({ text, calls: [] }), tools: [] }).run('go');
+    assert.equal(run.status, 'failed');
+    assert.match(run.view.reason, /its text has NUL or a lone surrogate/);
+    assert.deepEqual([run.view.text, run.view.calls], ['', []]);
+  }
+});
