@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { errnoOf, fail, type FileSystem, type Ids, KernelLock, makeFolder } from '../core/index.ts';
+import { errnoOf, fail, type FileSystem, type Ids, KernelLock, makeFolder, wrapFileError } from '../core/index.ts';
 import { removeFolder } from './import/files.ts';
 
 /** A name in the staging folder for one package, a file or a folder, this process's own until it is closed. */
@@ -21,14 +21,18 @@ const LOCKED = /^([0-9a-f]{32})\.lock(?:-journal)?$/;
 
 /**
  * Takes a name that nobody uses. Beside it stands a lock that the kernel holds for this process: it ends with the
- * process, however that one dies, and only then may others sweep what lies under the name.
+ * process, however that one dies, and only then may others sweep what lies under the name. FILE_DISK_FULL and its kin.
  */
 export async function takeStagingPlace({ files, ids, stagingFolder }: Staging): Promise<StagingPlace> {
-  makeFolder(files, stagingFolder);
-  for (;;) {
-    const path = join(stagingFolder, ids.next());
-    const lock = await lockNew(files, `${path}${LOCK}`);
-    if (lock) return { path, close: () => remove(files, path, lock) };
+  try {
+    makeFolder(files, stagingFolder);
+    for (;;) {
+      const path = join(stagingFolder, ids.next());
+      const lock = await lockNew(files, `${path}${LOCK}`);
+      if (lock) return { path, close: () => remove(files, path, lock) };
+    }
+  } catch (error) {
+    throw wrapFileError(error, 'the staging folder');
   }
 }
 
@@ -43,10 +47,19 @@ async function lockNew(files: FileSystem, path: string): Promise<KernelLock | un
   } catch (error) {
     lock.close();
     unlinkIfThere(files, path);
-    throw error;
+    throw lockFault(error);
   }
   lock.close();
   return undefined;
+}
+
+const FULL = 13;
+
+/** What SQLite, whose lock it is, says of the disk, as the codes of files say it. */
+function lockFault(error: unknown): unknown {
+  if (!(error instanceof Error) || !('errcode' in error)) return error;
+  const code = ((error.errcode as number) & 0xff) === FULL ? 'FILE_DISK_FULL' : 'FILE_IO';
+  return fail(code, 'The operating system refused the lock of a package.', { cause: error });
 }
 
 /**

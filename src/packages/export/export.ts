@@ -7,7 +7,7 @@ import {
   sealManifest,
   writeArchiveFile,
 } from '../../archive/index.ts';
-import { fail, type JsonObject, type JsonValue, makeFolder } from '../../core/index.ts';
+import { fail, type JsonObject, type JsonValue, makeFolder, wrapFileError } from '../../core/index.ts';
 import {
   ARTIFACT,
   ARTIFACT_VERSION,
@@ -125,7 +125,7 @@ export async function exportPackage(
     return exported(context, place, { ...written, path, sha256: archiveSha256 }, rootFrameId);
   } catch (error) {
     place.close();
-    throw error;
+    throw wrapFileError(error, 'a package that is being built');
   }
 }
 

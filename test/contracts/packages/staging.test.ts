@@ -13,13 +13,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { createIds, nodeFileSystem, systemClock } from '../../../src/core/index.ts';
+import { createIds, type FileSystem, nodeFileSystem, systemClock } from '../../../src/core/index.ts';
 import { sweepStaging, takeStagingPlace } from '../../../src/packages/staging.ts';
 import { Holdfast } from '../../../src/index.ts';
 import { oracle } from '../../archive/support/packages.ts';
 import { assert, check, temporaryFolder } from '../../support/index.ts';
 import { makeSource, ROOT } from './source.ts';
-import { openPackageWorld, OWNER, type PackageWorld } from './world.ts';
+import { openPackageWorld, OWNER, type PackageWorld, refusal } from './world.ts';
 
 const ids = createIds(systemClock);
 const WAYS = ['export', 'receive'] as const;
@@ -237,4 +237,35 @@ check('a place whose lock a sweep took before it was held is not used', async (t
   place.close();
   await sweepStaging({ files, stagingFolder: staging });
   assert.deepEqual(readdirSync(staging), ['between']);
+});
+
+check('a disk that refuses is told by its code, and nothing is left of the attempt', async (t) => {
+  const staging = join(await temporaryFolder(t), 'staging');
+  const refusedBy = async (files: FileSystem): Promise<string | undefined> =>
+    (await refusal(takeStagingPlace({ files, ids, stagingFolder: staging }))).code;
+  const full = Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'open' });
+  const noRoom = (path: string, flags: string | number, mode?: number): number => {
+    if (path.endsWith('.lock')) throw full;
+    return nodeFileSystem.open(path, flags, mode);
+  };
+  assert.equal(await refusedBy({ ...nodeFileSystem, open: noRoom }), 'FILE_DISK_FULL');
+  // What SQLite itself refuses.
+  const spoilt = (fd: number) => {
+    nodeFileSystem.write(fd, Buffer.alloc(4096, 'no database'));
+    return nodeFileSystem.factsOf(fd);
+  };
+  assert.equal(await refusedBy({ ...nodeFileSystem, factsOf: spoilt }), 'FILE_IO');
+  assert.deepEqual(readdirSync(staging), []);
+  await using world = await openPackageWorld();
+  await makeSource(world);
+  const noBytes: FileSystem = {
+    ...nodeFileSystem,
+    open(path, flags, mode) {
+      if (path.endsWith('ledger.json')) throw full;
+      return nodeFileSystem.open(path, flags, mode);
+    },
+  };
+  const refused = await refusal(world.with({ files: noBytes }).export(OWNER, ROOT));
+  assert.equal(refused.code, 'FILE_DISK_FULL');
+  assert.deepEqual(stagedIn(world.folder), []);
 });
