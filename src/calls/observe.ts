@@ -31,7 +31,13 @@ export async function lookAfter(
   if (call.tool.observe) {
     const timeoutMs = Math.min(MOST_LOOKING_MS, invocation.timeoutMs);
     const attempt = await attemptObserve(call.tool, call.input, { ...invocation, timeoutMs });
-    return attempt.ended === 'returned' ? believable(attempt.value, scope.impactScope) : [];
+    if (attempt.ended !== 'returned') return [];
+    try {
+      return believable(attempt.value, scope.impactScope);
+    } catch {
+      // An answer that throws when it is read says nothing.
+      return [];
+    }
   }
   if (scope.obligations.length === 0) return [];
   return scope.files.flatMap((file) => readFile(file, filesystem));

@@ -3,9 +3,22 @@ import type { Tool, ToolReceipt, ToolStatus } from './model.ts';
 
 /**
  * Reads what a tool's `status` answered. Only the three forms count; anything else, null included, is `unknown`: an
- * answer that cannot be understood settles nothing.
+ * answer that cannot be understood, or that throws when it is read, settles nothing.
  */
 export function readStatusAnswer(answer: unknown): ToolStatus {
+  try {
+    return understood(answer);
+  } catch {
+    return NOT_UNDERSTOOD;
+  }
+}
+
+const NOT_UNDERSTOOD: ToolStatus = {
+  state: 'unknown',
+  reason: 'the tool answered its status in a form that is not known',
+};
+
+function understood(answer: unknown): ToolStatus {
   if (typeof answer === 'object' && answer !== null && 'state' in answer) {
     if (answer.state === 'happened') return { state: 'happened', output: 'output' in answer ? answer.output : null };
     if (answer.state === 'not_happened') return { state: 'not_happened' };
@@ -14,7 +27,7 @@ export function readStatusAnswer(answer: unknown): ToolStatus {
       return reason === null ? { state: 'unknown' } : { state: 'unknown', reason: reason.slice(0, 300) };
     }
   }
-  return { state: 'unknown', reason: 'the tool answered its status in a form that is not known' };
+  return NOT_UNDERSTOOD;
 }
 
 /**

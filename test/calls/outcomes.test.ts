@@ -170,3 +170,21 @@ check('a reason is one sentence of what the model is told, whoever wrote it', ()
   assert.equal(told('an operator paused it'), 'NOT STARTED (CALL_PAUSED): an operator paused it. Nothing was run.');
   assert.equal(told('It is paused.'), 'NOT STARTED (CALL_PAUSED): It is paused. Nothing was run.');
 });
+
+check(
+  'what `status` and `observe` answer may throw when it is read: it settles nothing, and proves nothing',
+  async (t) => {
+    const hostile = () =>
+      Object.defineProperty({ coverage: 'full' }, 'state', { get: throwing(new Error('not to be read')) });
+    const asked = await outcomeOf(t, {
+      effect: 'reconcilable',
+      execute: throwing(new Error('lost')),
+      status: hostile as never,
+    });
+    assert.equal(asked.outcome.state, 'unknown');
+    assert.equal(asked.run.status, 'failed');
+    const veiled = () => new Proxy([], { get: throwing(new Error('not to be read')) });
+    const seen = await outcomeOf(t, { execute: () => ({ ok: true }), observe: veiled as never });
+    assert.deepEqual([seen.outcome.state, 'verified' in seen.outcome && seen.outcome.verified], ['done', false]);
+  },
+);
