@@ -46,6 +46,8 @@ async function lockNew(files: FileSystem, path: string): Promise<KernelLock | un
     if ((await lock.acquire(0)) && factsAt(files, path)?.identity === identity) return lock;
   } catch (error) {
     lock.close();
+    // SQLite refuses a file that was taken away under it: another name, as where the sweep came a moment later.
+    if (factsAt(files, path)?.identity !== identity) return undefined;
     unlinkIfThere(files, path);
     throw lockFault(error);
   }

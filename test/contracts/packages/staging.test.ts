@@ -269,3 +269,25 @@ check('a disk that refuses is told by its code, and nothing is left of the attem
   assert.equal(refused.code, 'FILE_DISK_FULL');
   assert.deepEqual(stagedIn(world.folder), []);
 });
+
+check('a lock that is swept while SQLite opens it costs a name and nothing else', async (t) => {
+  const staging = join(await temporaryFolder(t), 'staging');
+  let swept = '';
+  const files: FileSystem = {
+    ...nodeFileSystem,
+    lstat(path) {
+      const facts = nodeFileSystem.lstat(path);
+      if (path.endsWith('.lock') && swept === '') {
+        swept = path;
+        // Another inode with something in it that is no lock: SQLite refuses it.
+        renameSync(path, `${path}-away`);
+        writeFileSync(path, Buffer.alloc(4096, 'no database'));
+      }
+      return facts;
+    },
+  };
+  const place = await takeStagingPlace({ files, ids, stagingFolder: staging });
+  assert.notEqual(swept, '');
+  assert.notEqual(`${place.path}.lock`, swept);
+  place.close();
+});
