@@ -17,9 +17,9 @@ export interface DeepOptions extends ArchiveOptions {
   readonly records?: RecordLimits;
   /**
    * Tells the history of autonomous runs again, as an import does, and throws what it refuses. Called when nothing else
-   * was found. Without it that history is not looked at, and the report says so.
+   * was found and the package has such a history. Without it that history is not looked at, and the report says so.
    */
-  readonly replayAutoMode?: (pkg: SessionPackage, documents: Documents) => void;
+  readonly replayAutoMode?: (pkg: SessionPackage, documents: Documents) => void | Promise<void>;
 }
 
 const AUTO_MODE_LEFT = 'auto mode history: its events are replayed at import';
@@ -35,16 +35,20 @@ export async function deepVerify(source: ByteSource, options: DeepOptions = {}):
   const { documents, findings } = await examinePackage(pkg, options.records);
   const { replayAutoMode: replay } = options;
   const problems = findings.slice(0, LIMITS.archiveProblems).map(({ text }) => text);
-  if (replay && problems.length === 0) problems.push(...refusalsOf(() => replay(pkg, documents)));
+  if (replay && problems.length === 0 && tellsOfAutoMode(documents))
+    problems.push(...(await refusalsOf(() => replay(pkg, documents))));
   await source.checkUnchanged();
   const left = replay ? [SECRETS_LEFT] : [AUTO_MODE_LEFT, SECRETS_LEFT];
   return { importable: problems.length === 0, problems, not_checked: left };
 }
 
+const tellsOfAutoMode = (documents: Documents): boolean =>
+  (documents.get('review.json')?.['auto_mode'] ?? null) !== null;
+
 /** What is refused is a problem of the package; whatever else goes wrong is not. */
-function refusalsOf(work: () => void): string[] {
+async function refusalsOf(work: () => void | Promise<void>): Promise<string[]> {
   try {
-    work();
+    await work();
     return [];
   } catch (error) {
     if (error instanceof HoldfastError) return [error.message];

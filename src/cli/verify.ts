@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import {
   type ByteSource,
+  deepVerify,
   type DeepReport,
   fileSource,
   judgeSignature,
@@ -47,11 +48,14 @@ export function define(command: Command, { output, run }: CommandContext): void 
     );
 }
 
-/** What an import knows is loaded for who asks for it: a plain check stays light. */
-async function deeply(source: ByteSource): Promise<DeepReport> {
-  const { verifyDeeply } = await import('../packages/index.ts');
-  return verifyDeeply(source);
-}
+/** What an import knows of autonomous runs is loaded for a package that tells of some: any other is checked without. */
+const deeply = (source: ByteSource): Promise<DeepReport> =>
+  deepVerify(source, {
+    replayAutoMode: async (pkg, documents) => {
+      const { replayAutoMode } = await import('../packages/index.ts');
+      replayAutoMode(pkg, documents);
+    },
+  });
 
 async function reading<T>(file: string, look: (source: ByteSource) => Promise<T>): Promise<T> {
   const source = await fileSource(file);

@@ -19,4 +19,4 @@ export {
 export type { ReceivedPackage } from './receive.ts';
 export { type PackageSeams, SessionPackages } from './service.ts';
 export { packagesSchema } from './tables.ts';
-export { verifyDeeply } from './verify-deeply.ts';
+export { replayAutoMode, verifyDeeply } from './verify-deeply.ts';

@@ -87,7 +87,8 @@ function put(world: AutonomyWorld, { table, row, column }: Target, value: Cell):
     try {
       db.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`).run(value, row['at'] ?? 0);
       return true;
-    } catch {
+    } catch (error) {
+      if (/locked/.test(String(error))) throw error;
       return false;
     }
   });

@@ -95,7 +95,7 @@ async function open(
     context,
     counts,
     root,
-    raw: () => new DatabaseSync(file),
+    raw: () => new DatabaseSync(file, { timeout: 5000 }),
     async reopen() {
       await store.close();
       return open(folder, file, clock, context, root, schemas);
