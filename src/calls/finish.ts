@@ -69,8 +69,8 @@ async function writeDone(
   finding: Extract<Finding, { found: 'done' }>,
 ): Promise<CallOutcome> {
   await recordReceipts(tx, context, of, finding.text);
-  await settleEffects(tx, of, { execution: 'reported_success', impact: 'possible' });
-  await recordSeen(tx, context, of, found.seen);
+  const runs = await settleEffects(tx, of, { execution: 'reported_success', impact: 'possible' });
+  for (const run of runs) await recordSeen(tx, context, of, run, found.seen);
   return { state: 'done', output: finding.output, verified: found.verified, settledBy: of.settledBy };
 }
 
@@ -142,26 +142,28 @@ type EffectEnd =
   | { readonly execution: 'reported_success'; readonly impact: 'possible' }
   | { readonly execution: 'not_executed'; readonly impact: 'none' };
 
-/** Writes how the effect of a call ended: directly where this process claimed it, else for whatever claimed it. */
+/** Writes how the effect of a call ended: where this process claimed it, else for whatever claimed it. Gives the runs. */
 export async function settleEffects(
   tx: Tx,
   of: Pick<Ending, 'principal' | 'statusRef' | 'effect'>,
   end: EffectEnd,
-): Promise<void> {
+): Promise<readonly LedgerRun[]> {
   const { principal, statusRef, effect } = of;
-  if (effect && (await settleNext(tx, effect.run, { ...end, effectId: effect.effectId }))) return;
-  await settleOperation(tx, { tenantId: principal.tenant, operationId: statusRef }, end);
+  if (effect && (await settleNext(tx, effect.run, { ...end, effectId: effect.effectId }))) return [effect.run];
+  const runs = await settleOperation(tx, { tenantId: principal.tenant, operationId: statusRef }, end);
+  return effect ? [effect.run] : runs;
 }
 
-async function recordSeen(tx: Tx, context: CallsContext, of: Ending, seen: readonly Seen[]): Promise<void> {
-  const runId = of.result.runId;
-  if (runId === null) return;
+async function recordSeen(
+  tx: Tx,
+  context: CallsContext,
+  of: Ending,
+  run: LedgerRun,
+  seen: readonly Seen[],
+): Promise<void> {
+  const { ids } = context.sessions;
   for (const one of seen)
-    await recordObservation(
-      tx,
-      { tenantId: of.principal.tenant, runId },
-      { ...one, observationId: context.sessions.ids.next(), sourceActionId: of.result.callId },
-    );
+    await recordObservation(tx, run, { ...one, observationId: ids.next(), sourceActionId: of.result.callId });
 }
 
 export function unknownOutcome(statusRef: string | null, code: string, reason: string): CallOutcome {

@@ -9,7 +9,7 @@ import {
 import { HoldfastError, isSha256Hex } from '../core/index.ts';
 import type { ToolObservation } from '../tools/index.ts';
 import { attemptObserve, type Invocation } from './attempt.ts';
-import type { ExactFile, ExactScope } from './call-scope.ts';
+import { type ExactFile, type ExactScope, exactScope } from './call-scope.ts';
 import type { PreparedCall } from './model.ts';
 
 /** What was seen of one resource after a call, before it has its place in the log. */
@@ -41,6 +41,30 @@ export async function lookAfter(
   }
   if (scope.obligations.length === 0) return [];
   return scope.files.flatMap((file) => readFile(file, filesystem));
+}
+
+/**
+ * The same for a call that was found out about later, by asking the other side: what is read now comes after the outcome
+ * that is written with it. Where its files can no longer be named, nothing is seen.
+ */
+export async function lookLater(
+  call: PreparedCall,
+  filesystem: Filesystem,
+  invocation: Invocation,
+): Promise<{ readonly seen: readonly Seen[]; readonly verified: boolean }> {
+  const scope = scopeNow(call, filesystem);
+  if (scope === null) return { seen: [], verified: false };
+  const seen = await lookAfter(call, scope, filesystem, invocation);
+  return { seen, verified: allHold(scope.obligations, seen) };
+}
+
+function scopeNow(call: PreparedCall, filesystem: Filesystem): ExactScope | null {
+  try {
+    return exactScope(call.tool, call.input, filesystem);
+  } catch (error) {
+    if (error instanceof HoldfastError) return null;
+    throw error;
+  }
 }
 
 function readFile(file: ExactFile, filesystem: Filesystem): Seen[] {

@@ -8,7 +8,7 @@ import { classify, type Finding } from './classify.ts';
 import type { CallsContext } from './context.ts';
 import { leaseSecondsFor } from './begin.ts';
 import { type Ending, finish, type Found, unknownOutcome } from './finish.ts';
-import { allHold, lookAfter } from './observe.ts';
+import { allHold, lookAfter, lookLater } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
 import { currentRefusal, type Refusal } from './prepare.ts';
 import { rescue } from './rescue.ts';
@@ -51,8 +51,12 @@ export async function recoverCall(
   const now = unixSeconds(context.clock);
   const known = outcomeOfWhole(stored.whole, now);
   if (known.state !== 'unknown') return { outcome: known, recorded: false };
-  const asked = await askStatus(stored.call, invocationFor(principal, stored, recovery));
-  if (asked?.found === 'done') return settled(context, principal, stored, asked);
+  const invocation = invocationFor(principal, stored, recovery);
+  const asked = await askStatus(stored.call, invocation);
+  if (asked?.found === 'done') {
+    const looked = await lookLater(stored.call, recovery.filesystem, invocation);
+    return settled(context, principal, stored, { finding: asked, ...looked });
+  }
   const later = unixSeconds(context.clock);
   const mayRepeat = recovery.redeliver && !isHeld(stored, later) && deliverable(stored, asked, later);
   if (mayRepeat) {
@@ -60,7 +64,7 @@ export async function recoverCall(
     return spanOfCall(context, of, () => redeliver(context, principal, stored, recovery));
   }
   if (asked?.found === 'not_done' && isFinalNotHappened(stored, later))
-    return settled(context, principal, stored, asked);
+    return settled(context, principal, stored, { finding: asked, seen: [], verified: false });
   return { outcome: known, recorded: false };
 }
 
@@ -85,9 +89,8 @@ async function settled(
   context: CallsContext,
   principal: Principal,
   stored: StoredCall,
-  finding: Finding,
+  found: Found,
 ): Promise<Recovered> {
-  const found: Found = { finding, seen: [], verified: false };
   const ending = endingOf(principal, stored);
   return {
     outcome: await context.store.write('calls.settle', (tx) => finish(tx, context, ending, found)),

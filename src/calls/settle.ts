@@ -1,3 +1,4 @@
+import type { Filesystem } from '../effects/index.ts';
 import { fail, JSON_PROFILES, readCanonicalJson, unixSeconds } from '../core/index.ts';
 import {
   knownOutcome,
@@ -9,6 +10,7 @@ import { appendEvent, type Principal } from '../sessions/index.ts';
 import type { Invocation } from './attempt.ts';
 import type { CallsContext } from './context.ts';
 import { type Ending, finish, type Found, settleEffects, unknownOutcome } from './finish.ts';
+import { lookLater } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
 import { resultEvent } from './result-event.ts';
 import { askStatus } from './status.ts';
@@ -89,13 +91,14 @@ export function invocationOf(principal: Principal, stored: StoredCall): Invocati
 
 /**
  * Asks the other side what became of an operation, through its tool's `status`, and writes down what that settles:
- * receipts and operation, effect, `result` on the ledger. `not_happened` is final only `settlesWithinMs` after the
+ * receipts and operation, effect and what is seen of it now, `result` on the ledger. `not_happened` is final only `settlesWithinMs` after the
  * lease ended. Answers the outcome as it is known afterwards. Throws OPERATION_NOT_FOUND, TOOL_UNKNOWN, TOOL_NOT_ASKABLE.
  */
 export async function settleByStatus(
   context: CallsContext,
   principal: Principal,
   statusRef: string,
+  filesystem: Filesystem,
 ): Promise<CallOutcome> {
   const stored = await loadStored(context, principal, statusRef);
   const known = outcomeOfWhole(stored.whole, unixSeconds(context.clock));
@@ -104,11 +107,14 @@ export async function settleByStatus(
     throw fail('TOOL_NOT_ASKABLE', `The tool ${stored.call.tool.name} cannot be asked what happened.`, {
       resolve: `Find out yourself, then say so: holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`,
     });
-  const finding = await askStatus(stored.call, invocationOf(principal, stored));
+  const invocation = invocationOf(principal, stored);
+  const finding = await askStatus(stored.call, invocation);
   if (!finding || finding.found === 'unknown') return { ...known, ...(finding ? { reason: finding.reason } : {}) };
   if (finding.found === 'not_done' && !isFinalNotHappened(stored, unixSeconds(context.clock)))
     return { ...known, reason: 'It has not happened yet; a request under way could still make it happen.' };
-  const found: Found = { finding, seen: [], verified: false };
+  const looked =
+    finding.found === 'done' ? await lookLater(stored.call, filesystem, invocation) : { seen: [], verified: false };
+  const found: Found = { finding, ...looked };
   return context.store.write('calls.settle', (tx) => finish(tx, context, endingOf(principal, stored), found));
 }
 

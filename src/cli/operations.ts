@@ -119,7 +119,7 @@ async function dispatch(context: CommandContext, options: DispatchOptions): Prom
 function status(context: CommandContext, ref: string, options: RunOptions): Promise<ExitCode> {
   return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
     const { settleByStatus } = await import('../calls/index.ts');
-    await settleByStatus(runtime.calls, runtime.principal, ref);
+    await settleByStatus(runtime.calls, runtime.principal, ref, runtime.filesystem);
     return tell(context, runtime, ref);
   });
 }

@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test';
 import { recoverCall, settleByPerson, settleByStatus } from '../../src/calls/index.ts';
+import { verifyRun } from '../../src/effects/index.ts';
 import { NotDone } from '../../src/index.ts';
 import { assert, check, manualClock } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
@@ -112,12 +113,63 @@ check('`not_happened` settles nothing before its time, and is final for the key 
     status: () => ({ state: 'not_happened' }),
   });
   clock.advance(45_000);
-  assert.equal((await settleByStatus(runtime.calls, runtime.principal, statusRef)).state, 'unknown');
+  assert.equal(
+    (await settleByStatus(runtime.calls, runtime.principal, statusRef, runtime.filesystem)).state,
+    'unknown',
+  );
   clock.advance(60_000);
-  const settled = await settleByStatus(runtime.calls, runtime.principal, statusRef);
+  const settled = await settleByStatus(runtime.calls, runtime.principal, statusRef, runtime.filesystem);
   assert.equal(settled.state, 'not_done');
   assert.equal('settledBy' in settled && settled.settledBy, 'status_query');
 });
+
+for (const [way, effect, lost] of [
+  ['is delivered again', 'idempotent', undefined],
+  ['is found out about by asking', 'reconcilable', 1],
+  ['is found out about by whoever asks for it', 'reconcilable', 2],
+] as const)
+  check(`a call that ${way} is read back then, and verified by what is seen`, async (t) => {
+    let asked = 0;
+    const { clock, run, runtime, statusRef, recover } = await interrupted(t, {
+      effect,
+      resources: () => [
+        {
+          kind: 'external',
+          role: 'note',
+          namespace: 'notes',
+          endpointId: 'here',
+          serverId: 'notes',
+          toolId: 'take_note',
+        },
+      ],
+      postconditions: () => [{ role: 'note', predicate: 'exists' }],
+      observe: () => [{ role: 'note', mechanism: 'remote_readback', coverage: 'complete', exists: true }],
+      ...(lost === undefined
+        ? {}
+        : {
+            status: () => {
+              asked += 1;
+              if (asked === 1) throw new Error('connection reset');
+              return { state: 'happened', output: { ok: true } };
+            },
+          }),
+    });
+    const { tenant: tenantId, subject: subjectId } = runtime.principal;
+    const verdicts = async (): Promise<string[]> => {
+      const verified = await runtime.store.read('look', (tx) =>
+        verifyRun(tx, { tenantId, subjectId }, { runId: run.id }),
+      );
+      return verified.effects.map(({ now }) => now.verdict);
+    };
+    assert.deepEqual(await verdicts(), ['pending']);
+    clock.advance(60_000);
+    const outcome =
+      lost === 2
+        ? await settleByStatus(runtime.calls, runtime.principal, statusRef, runtime.filesystem)
+        : (await recover()).outcome;
+    assert.deepEqual([outcome.state, 'verified' in outcome && outcome.verified], ['done', true]);
+    assert.deepEqual(await verdicts(), ['verified']);
+  });
 
 check("a person's verdict settles it everywhere, and the run goes on with it", async (t) => {
   const { clock, run, runtime, statusRef } = await interrupted(t, { effect: 'once' });

@@ -101,7 +101,7 @@ check('a process without the guard cannot ask the server, says so, and settles n
   await world.end();
   const told = await elsewhere(
     world.dataDir,
-    ({ runtime }) => settleByStatus(runtime.calls, runtime.principal, ref),
+    ({ runtime }) => settleByStatus(runtime.calls, runtime.principal, ref, runtime.filesystem),
     3_600_000,
   );
   assert.deepEqual([told.state, told.state === 'unknown' && /holdfast_settle/.test(told.reason)], ['unknown', true]);

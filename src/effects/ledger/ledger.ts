@@ -119,20 +119,24 @@ export async function recordObservation(
 
 /**
  * Writes one outcome for every claim of an operation that is still open, whatever run claimed it; called by whoever
- * settles the operation, in the same transaction. Answers how many it wrote.
+ * settles the operation, in the same transaction. Answers the runs that had claimed it.
  */
 export async function settleOperation(
   tx: Tx,
   of: { readonly tenantId: string; readonly operationId: string },
   outcome: Omit<OutcomeInput, 'effectId'>,
-): Promise<number> {
+): Promise<readonly LedgerRun[]> {
   const open = await tx.all<{ run_id: string; effect_id: string }>(OPEN_CLAIMS_OF_OPERATION, [
     of.tenantId,
     of.operationId,
   ]);
-  for (const row of open)
-    await recordOutcome(tx, { tenantId: of.tenantId, runId: row.run_id }, { ...outcome, effectId: row.effect_id });
-  return open.length;
+  const runs: LedgerRun[] = [];
+  for (const { run_id: runId, effect_id: effectId } of open) {
+    const run = { tenantId: of.tenantId, runId };
+    await recordOutcome(tx, run, { ...outcome, effectId });
+    runs.push(run);
+  }
+  return runs;
 }
 
 /** See `EffectLog.recoverInterrupted`; claims attached to an operation stay pending. */

@@ -92,7 +92,8 @@ export const operationRoutes = [
     status: 200,
     creates: false,
     handle: async ({ gateway, principal, params }) => {
-      await settleByStatus(gateway.runtime.calls, principal, params.status_ref);
+      const { calls, filesystem } = gateway.runtime;
+      await settleByStatus(calls, principal, params.status_ref, filesystem);
       return shown(gateway, principal, params.status_ref);
     },
   }),

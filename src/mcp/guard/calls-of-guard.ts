@@ -144,7 +144,7 @@ export class CallsOfGuard {
     const { callId } = operation.first;
     this.#byCallId.set(callId, call);
     try {
-      return await settleByStatus(this.#calls, principal, statusRef);
+      return await settleByStatus(this.#calls, principal, statusRef, this.#options.filesystem);
     } catch (error) {
       if (!(error instanceof HoldfastError) || !CANNOT_BE_ASKED.has(error.code)) throw error;
       return await outcomeOfStored(this.#calls, principal, statusRef);
