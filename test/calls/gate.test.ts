@@ -29,6 +29,21 @@ check('nothing of a reply runs while one of its calls waits, and order is kept a
   assert.equal(run.status, 'completed');
 });
 
+check('what is decided first runs no sooner than the last call of its reply is decided', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const ran: string[] = [];
+  const tool = noteTool({ needsApproval: true, execute: ({ note: text }) => ({ at: ran.push(text) }) });
+  const model = callsThenDone([{ note: 'first' }, { note: 'second' }]);
+  const agent = holdfast.agent({ model, tools: [tool] });
+  const run = await agent.run('go');
+  const [first, second] = run.pending;
+  await run.approve(first);
+  await agent.resume(run.id).catch(() => undefined);
+  assert.deepEqual([ran, (await run.refresh()).status], [[], 'waiting_confirmation']);
+  await run.approve(second);
+  assert.deepEqual([ran, run.status], [['first', 'second'], 'completed']);
+});
+
 check('a rejected call does not run, its neighbours do, and the model reads the reason', async (t) => {
   const { holdfast } = await openDesk(t);
   const ran: string[] = [];
