@@ -32,6 +32,7 @@ const TABLE: readonly (readonly [name: string, group: GroupEvidence, ...claims: 
   ['a write that was not done', calls(PROPOSED, NOT_DONE), 'no', 'yes', 'no'],
   ['a write whose result says nothing', calls(PROPOSED, UNCLEAR), 'no', 'no', 'yes'],
   ['a write that was unknown and is known since', calls(PROPOSED, UNCLEAR, DONE), 'yes', 'no', 'no'],
+  ['a write that failed and is told as done later', calls(PROPOSED, NOT_DONE, DONE), 'no', 'yes', 'no'],
   ['a write that was done and then says nothing', calls(PROPOSED, DONE, UNCLEAR), 'no', 'no', 'yes'],
   ['a failed write of which nothing says whether it stands', calls(PROPOSED, line('failed')), 'no', 'no', 'no'],
   ['a write that timed out', calls(PROPOSED, line('timed_out')), 'no', 'no', 'yes'],
