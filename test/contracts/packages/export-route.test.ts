@@ -1,8 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { exportSession } from '../../../src/app/index.ts';
 import { isJsonObject, JSON_PROFILES, type JsonObject, readStrictJson, sha256Hex } from '../../../src/core/index.ts';
 import { bytesSource, openPackage } from '../../../src/archive/index.ts';
+import { Connections } from '../../../src/gateway/connections.ts';
+import { packageResponse } from '../../../src/gateway/package-reply.ts';
 import { countingObserver } from '../../../src/store/index.ts';
 import { exported, sessionWithWorkspace, staged } from '../../gateway/package-world.ts';
 import { openWorld, type World } from '../../gateway/world.ts';
@@ -115,6 +118,19 @@ check('an export that nobody fetches to its end, or only asks about, leaves no f
     await left.body?.cancel();
     while (staged(world).length > 0) await new Promise((settle) => setTimeout(settle, 10));
   }
+});
+
+check('a package is over for whoever stops reading it, also where the request stays', async (t) => {
+  const world = await openWorld(t);
+  const { root } = await sessionWithWorkspace(world, { 'a.txt': 'a' });
+  const { runtime } = world.holdfast;
+  const request = new Request(world.url);
+  const made = await exportSession(runtime, runtime.principal, root, request.signal);
+  const pace = { idleMs: 60_000, totalMs: 60_000 };
+  const answer = packageResponse({ connections: new Connections(), pace }, made, request, () => made.close());
+  assert.equal(staged(world).length > 0, true);
+  await answer.body?.cancel();
+  assert.deepEqual(staged(world), []);
 });
 
 check('who is not of the tenant, or names no session, gets 404; a session that must not leave is a 409', async (t) => {

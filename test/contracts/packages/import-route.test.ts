@@ -142,7 +142,11 @@ check('a run that waits in a session which is locked is neither resumed nor deci
   const { decision_id: request, digest } = await approver.showApproval(pending[0] ?? '');
   lockBehind(world, session);
   await assert.rejects(agent.resumeRun(run), { status: 423, code: 'SESSION_QUARANTINED' });
-  await assert.rejects(approver.decide(request, { decision: 'approve', digest }), { status: 423 });
+  for (const shown of [digest, '0'.repeat(64)])
+    await assert.rejects(approver.decide(request, { decision: 'approve', digest: shown }), {
+      status: 423,
+      code: 'SESSION_QUARANTINED',
+    });
   assert.equal((await agent.showRun(run)).status, 'waiting_confirmation');
   assert.equal((await agent.showKernel(session)).quarantine?.reason, 'unreadable');
 });

@@ -1,4 +1,4 @@
-import { assert, check } from '../../support/index.ts';
+import { assert, check, seeded } from '../../support/index.ts';
 import { all, wrong } from './plans.ts';
 
 const RANDOM_MOMENTS = 50;
@@ -21,14 +21,3 @@ check(
     );
   },
 );
-
-/** A small generator whose numbers are the same everywhere (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { assert, check } from '../../support/index.ts';
+import { assert, check, seeded } from '../../support/index.ts';
 import { behindItsBack } from '../../support/notes-store.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { lost, readLedger, startWriter, type WriterEnd } from './writer-process.ts';
@@ -100,17 +100,6 @@ check(
 const KILLS = 50;
 const LANES = 2;
 const SEED = 20_260_719;
-
-/** A small generator of numbers from 0 to 1 (Mulberry32): the same moments in every run. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 /** Kills one writer after a random number of acknowledgements and a little more time. */
 async function killAtRandom(t: TestContext, file: string, prefix: string, random: () => number): Promise<WriterEnd> {
