@@ -1,7 +1,9 @@
-import { fail, LIMITS, requireText } from '../core/index.ts';
+import { checkOptions, fail, LIMITS, listOption, requireText, shapeOf } from '../core/index.ts';
 import { asModel } from '../models/index.ts';
 import type { Agent, RunBudgets } from '../runs/index.ts';
+import { AgentHandle } from './agent.ts';
 import type { AgentOptions } from './holdfast.ts';
+import { AGENT_OPTIONS } from './option-shapes.ts';
 
 const DEFAULT_MAX_TURNS = 50;
 const DEFAULT_RETRIES = 3;
@@ -9,8 +11,16 @@ const DEFAULT_PAUSE_MS = 500;
 const DEFAULT_PARALLEL_CHILDREN = 4;
 const DEFAULT_SIDE_BRANCH_TURNS = 5;
 
+const SHAPES = {
+  optional: {
+    ...AGENT_OPTIONS.optional,
+    children: listOption(shapeOf('an agent that `agent({...})` returned', (one) => one instanceof AgentHandle)),
+  },
+};
+
 /** What the user wrote, checked and complete. Throws INVALID_VALUE, MODEL_INVALID. */
 export function agentOf(options: AgentOptions): Agent {
+  checkOptions('agent', options, SHAPES);
   const { name = 'agent', tools = [], children = [], costOf = null } = options;
   const { retries = {}, compactAboveTokens = null } = options;
   requireText('the agent’s name', name, LIMITS.toolNameCodePoints);

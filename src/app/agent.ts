@@ -1,5 +1,5 @@
 import type { ShownRequest } from '../approvals/index.ts';
-import { fail, type JsonObject } from '../core/index.ts';
+import { checkOptions, fail, type JsonObject, requireText } from '../core/index.ts';
 import {
   childTool,
   type GoalTree,
@@ -10,6 +10,7 @@ import {
 } from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { Tool } from '../tools/index.ts';
+import { RUN_OPTIONS } from './option-shapes.ts';
 import { type RunView, viewOfRun } from './run-view.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -43,8 +44,9 @@ export class AgentHandle {
     return this.#asTool;
   }
 
-  /** Begins a run and settles when it waits for a person or has ended. See `Runs.start` for what it throws. */
+  /** Begins a run and settles when it waits for a person or has ended. INVALID_VALUE names an option of a wrong shape; see `Runs.start`. */
   async run(task: string, options: RunOptions = {}): Promise<Run> {
+    checkOptions('agent.run', options, RUN_OPTIONS);
     const principal = options.principal ?? this.#runtime.principal;
     const handle = await this.#runtime.runs.start(principal, this.name, {
       task,
@@ -58,6 +60,8 @@ export class AgentHandle {
 
   /** Carries on a run that waits, failed or was interrupted; see `Runs.resume`. */
   async resume(runId: string, options: Pick<RunOptions, 'principal' | 'listener'> & ResumeOptions = {}): Promise<Run> {
+    requireText('runId', runId);
+    checkOptions('agent.resume', options, RUN_OPTIONS);
     const { principal = this.#runtime.principal, listener = this.#listener, ...how } = options;
     return Run.of(this.#runtime, principal, await this.#runtime.runs.resume(principal, runId, listener, how));
   }
@@ -134,7 +138,9 @@ export class Run {
   }
 
   /** Carries it on; see `Runs.resume`. */
-  async resume(listener?: RunListener, options?: ResumeOptions): Promise<this> {
+  async resume(listener?: RunListener, options: ResumeOptions = {}): Promise<this> {
+    checkOptions('run.resume', { listener }, RUN_OPTIONS);
+    checkOptions('run.resume', options, RUN_OPTIONS);
     const { ended } = await this.#runtime.runs.resume(this.#principal, this.id, listener, options);
     await ended;
     return this.refresh();
@@ -142,6 +148,7 @@ export class Run {
 
   /** Waits for whatever it needs of people, whoever decides and in whatever process, until it has ended. */
   async wait(listener?: RunListener): Promise<this> {
+    checkOptions('run.wait', { listener }, RUN_OPTIONS);
     await this.#runtime.runs.whenDecided(this.#principal, this.id, listener);
     return this.refresh();
   }
@@ -151,6 +158,7 @@ export class Run {
    * id. What it came to is in `view.sideBranches`. See `Runs.openSideBranch` for what it throws.
    */
   async openSideBranch(branch: OpenSideBranch): Promise<string> {
+    checkOptions('run.openSideBranch', branch, {});
     const branchId = await this.#runtime.runs.openSideBranch(this.#principal, this.id, branch);
     await this.refresh();
     return branchId;

@@ -1,8 +1,9 @@
-import { type Clock, type FaultPoints, guardClock, systemClock } from '../core/index.ts';
+import { checkOptions, type Clock, type FaultPoints, guardClock, systemClock } from '../core/index.ts';
 import { openFilesystem } from '../effects/index.ts';
 import type { GuardedServer, GuardOptions, HostStreams } from '../mcp/index.ts';
 import { closeModellessRun, isModellessRunStopped, openModellessRun, openNextModellessRun } from '../runs/index.ts';
 import type { StoreObserver } from '../store/index.ts';
+import { GUARD_OPTIONS, HTTP_GUARD_OPTIONS } from './option-shapes.ts';
 import { openRuntime } from './runtime.ts';
 
 export interface GuardBasics {
@@ -48,6 +49,7 @@ const loadMcp = () => import('../mcp/index.ts');
  * signal ended it. Its calls stand in a session of their own, kind `guard`, under a run without a model.
  */
 export async function runGuard(settings: GuardSettings): Promise<number | null> {
+  checkOptions('runGuard', settings, GUARD_OPTIONS);
   const { guardStdio } = await loadMcp();
   const { options, close, abandon } = await openGuard(settings);
   try {
@@ -63,6 +65,7 @@ export async function runGuard(settings: GuardSettings): Promise<number | null> 
 
 /** The same in front of a server that speaks streamable HTTP, for any number of hosts on this machine. */
 export async function runHttpGuard(settings: HttpGuardSettings): Promise<RunningHttpGuard> {
+  checkOptions('runHttpGuard', settings, HTTP_GUARD_OPTIONS);
   const { url, port, tell } = settings;
   const { guardHttp } = await loadMcp();
   const { options, close, abandon } = await openGuard(settings);

@@ -1,5 +1,13 @@
 import type { ApproverRule, PolicySet } from '../approvals/index.ts';
-import { type Clock, type FaultPoints, guardClock, type Ids, systemClock, type Telemetry } from '../core/index.ts';
+import {
+  checkOptions,
+  type Clock,
+  type FaultPoints,
+  guardClock,
+  type Ids,
+  systemClock,
+  type Telemetry,
+} from '../core/index.ts';
 import { type AutonomyTerms, supervisionTerms } from '../autonomy/index.ts';
 import type { Model, ModelLike, ModelSettings, ModelUsage } from '../models/index.ts';
 import type { CarryOnOptions, ModelRetries, RunBudgets, RunListener, SideBranchKind } from '../runs/index.ts';
@@ -9,6 +17,7 @@ import type { Tool } from '../tools/index.ts';
 import { AgentHandle } from './agent.ts';
 import { agentOf } from './agent-definition.ts';
 import type { NoticeOptions } from './notices/notices.ts';
+import { CARRY_ON_OPTIONS, OPEN_OPTIONS } from './option-shapes.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
 
 /** How a runtime is opened. Everything has a default but nothing is read from the environment. */
@@ -25,7 +34,7 @@ export interface HoldfastOptions {
   readonly policies?: PolicySet;
   /** Who may decide what waits. Default: the role `approver`, the owner of the run included. */
   readonly approver?: ApproverRule;
-  /** How long a permission request waits. Milliseconds; null: for ever. Default 24 hours. */
+  /** How long a permission request waits: 1 to 315,360,000,000 (ten years). Milliseconds; null: for ever. Default 24 hours. */
   readonly approvalExpiresMs?: number | null;
   /** Who is told that an approval waits: a signed webhook, a program. Default: nobody. */
   readonly notices?: NoticeOptions;
@@ -100,9 +109,11 @@ export class Holdfast {
 
   /**
    * Opens the data folder, makes its tables, and lets go of what dead processes left: interrupted calls are marked as
-   * unknown, nothing is run. Throws the codes of the data folder and of the store, and INVALID_VALUE.
+   * unknown, nothing is run. Throws INVALID_VALUE for an option of a wrong shape, by its name and before anything is made,
+   * and the codes of the data folder and of the store.
    */
   static async open(options: HoldfastOptions = {}): Promise<Holdfast> {
+    checkOptions('Holdfast.open', options, OPEN_OPTIONS);
     const clock = guardClock(options.clock ?? systemClock);
     return new Holdfast(await openRuntime({ ...options, clock }));
   }
@@ -127,7 +138,8 @@ export class Holdfast {
    * decides and in whatever process; first those that were decided before, at most 32 at once, in that order. For a
    * process that stays, such as a server.
    */
-  carryOnDecided(options?: CarryOnOptions): Promise<void> {
+  async carryOnDecided(options: CarryOnOptions = {}): Promise<void> {
+    checkOptions('carryOnDecided', options, CARRY_ON_OPTIONS);
     return this.runtime.runs.carryOnDecided(options);
   }
 

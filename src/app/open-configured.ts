@@ -1,9 +1,10 @@
 import type { McpConnection } from '../mcp/index.ts';
-import { fail } from '../core/index.ts';
+import { checkOptions, fail } from '../core/index.ts';
 import type { Tool } from '../tools/index.ts';
 import type { AgentHandle } from './agent.ts';
 import type { HoldfastConfig, McpServerConfig } from './config-file.ts';
 import { Holdfast } from './holdfast.ts';
+import { CONFIGURED_OPTIONS } from './option-shapes.ts';
 
 /** A runtime as its configuration describes it: its agents by name, and its servers running. */
 export interface Configured {
@@ -14,9 +15,11 @@ export interface Configured {
 
 /**
  * Opens a runtime under a configuration: MCP servers are started first, since the tools of interrupted calls must be
- * known before those are looked at. What was started is ended again when a later step fails.
+ * known before those are looked at. What was started is ended again when a later step fails. INVALID_VALUE names an option
+ * of a wrong shape before anything is started.
  */
 export async function openConfigured(config: HoldfastConfig, dataDir: string): Promise<Configured> {
+  checkOptions('the configuration', config, CONFIGURED_OPTIONS);
   const connections: McpConnection[] = [];
   try {
     const servers = await startServers(config.mcpServers ?? {}, connections);

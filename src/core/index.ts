@@ -67,6 +67,24 @@ export {
   plainJson,
 } from './json-value.ts';
 export { LIMIT_TABLE, LIMITS, type LimitName, requireWithin } from './limits.ts';
+export {
+  checkOptions,
+  fieldsOption,
+  type FieldShapes,
+  flagOption,
+  functionOption,
+  functionsOption,
+  listOption,
+  nullableOption,
+  objectOption,
+  type OptionShape,
+  recordOption,
+  shapeOf,
+  stringOption,
+  textOption,
+  wholeOption,
+  wordOption,
+} from './option-shapes.ts';
 export { JSON_PROFILES, type JsonProfile, readStrictJson } from './strict-json.ts';
 export { RowChain } from './row-chain.ts';
 export { TextList, TextTable } from './text-table.ts';

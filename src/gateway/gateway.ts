@@ -2,12 +2,13 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import type { Holdfast } from '../app/index.ts';
-import { fail, LIMITS, type Log, noLog, systemClock } from '../core/index.ts';
+import { checkOptions, fail, LIMITS, type Log, noLog, systemClock } from '../core/index.ts';
 import { gatewayApplication } from './application.ts';
 import { Connections } from './connections.ts';
 import type { GatewayContext } from './context.ts';
 import { FeedPlaces } from './feed-places.ts';
 import { FeedWatcher } from './feed-watcher.ts';
+import { checkTimes, GATEWAY_OPTIONS } from './gateway-options.ts';
 import { Metrics } from './metrics.ts';
 import { type RateRule, Rates } from './rates.ts';
 
@@ -55,11 +56,14 @@ const MOST_HEADER_BYTES = 16 * 1024;
 
 /**
  * Opens the gateway of a runtime: people and programs supervise its agents over HTTP. Every route but `/healthz`,
- * `/readyz` and `/openapi.json` needs a token of a principal. Throws GATEWAY_ADDRESS_TAKEN.
+ * `/readyz` and `/openapi.json` needs a token of a principal. Throws GATEWAY_ADDRESS_TAKEN, and INVALID_VALUE
+ * for an option of a wrong shape, by its name.
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
+  checkOptions('openGateway', options, GATEWAY_OPTIONS);
   const { holdfast, host = '127.0.0.1', port = 0, log = noLog, rate = RATE, version = '0' } = options;
   const { headMs = HEAD_MS, requestMs = REQUEST_MS, heartbeatMs = HEARTBEAT_MS } = options;
+  checkTimes({ headMs, requestMs });
   const { packageIdleMs = LIMITS.packageIdleMs, packageMs = LIMITS.packageTransferMs } = options;
   const { runtime } = holdfast;
   const stop = new AbortController();

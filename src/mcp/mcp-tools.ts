@@ -3,6 +3,7 @@ import type { Tool } from '../tools/index.ts';
 import type { ListedTool, McpConnection } from './connection.ts';
 import { toolOfServer } from './tool-of-server.ts';
 import type { McpPolicies, McpToolPolicy } from './policy.ts';
+import { isObject } from './server-options.ts';
 
 /** A tool of the server that cannot be offered, and why. */
 export interface SkippedTool {
@@ -22,13 +23,16 @@ export interface McpTools {
  * not have throws `MCP_TOOLS_INVALID`, and so do two tools of one name; a tool whose schema cannot be used is skipped.
  */
 export async function mcpTools(connection: McpConnection, policies: McpPolicies = {}): Promise<McpTools> {
+  if (typeof policies !== 'function' && !isObject(policies))
+    throw fail('MCP_CONFIG_INVALID', 'The `policies` of an MCP server must be an object or a function.');
   const listed = await connection.listTools();
   checkNames(connection.name, listed, policies);
   const tools: Tool[] = [];
   const skipped: SkippedTool[] = [];
   for (const each of listed) {
+    const policy = policyFor(each, policies);
     try {
-      tools.push(toolOfServer(connection, each, policyFor(each, policies)));
+      tools.push(toolOfServer(connection, each, policy));
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
       skipped.push({ name: each.name.slice(0, 128), code: error.code, reason: error.message });
@@ -38,8 +42,11 @@ export async function mcpTools(connection: McpConnection, policies: McpPolicies 
 }
 
 function policyFor(tool: ListedTool, policies: McpPolicies): McpToolPolicy | undefined {
-  if (typeof policies === 'function') return policies(tool);
-  return Object.hasOwn(policies, tool.name) ? policies[tool.name] : undefined;
+  const ofRecord = (): unknown => (Object.hasOwn(policies, tool.name) ? Reflect.get(policies, tool.name) : undefined);
+  const policy: unknown = typeof policies === 'function' ? policies(tool) : ofRecord();
+  if (policy !== undefined && !isObject(policy))
+    throw fail('MCP_CONFIG_INVALID', `The policy for ${tool.name.slice(0, 128)} must be an object.`);
+  return policy as McpToolPolicy | undefined;
 }
 
 function checkNames(server: string, listed: readonly ListedTool[], policies: McpPolicies): void {

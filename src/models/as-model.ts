@@ -21,5 +21,5 @@ export function asModel(given: ModelLike): Model {
       );
     }
   }
-  throw fail('MODEL_INVALID', 'This is neither an AI SDK language model nor a function.');
+  throw fail('MODEL_INVALID', 'The `model` is neither an AI SDK language model nor a function.');
 }

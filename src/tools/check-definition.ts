@@ -78,8 +78,16 @@ function checkHandlers(d: Given): void {
 function checkBounds(d: Given): void {
   checkWhole('timeoutMs', d.timeoutMs, 1, LIMITS.toolTimeoutMs);
   checkWhole('settlesWithinMs', d.settlesWithinMs, 0, LIMITS.toolSettlesWithinMs);
+  checkOutputLimits(d.outputLimits);
   checkWhole('outputLimits', d.outputLimits?.maxBytes, 1, LIMITS.toolOutputBytes);
   checkWhole('outputLimits', d.outputLimits?.maxDepth, 0, LIMITS.toolOutputDepth);
+}
+
+function checkOutputLimits(limits: unknown): void {
+  if (limits === undefined) return;
+  if (!isPlainObject(limits)) throw wrong('outputLimits', 'must be an object');
+  for (const name of Object.keys(limits))
+    if (name !== 'maxBytes' && name !== 'maxDepth') throw wrong('outputLimits', `has no \`${name.slice(0, 64)}\``);
 }
 
 function checkRetry({ retry, effect, timeoutMs = DEFAULT_TIMEOUT_MS }: Given): void {

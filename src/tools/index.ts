@@ -62,5 +62,5 @@ export type {
   ToolObservation,
   ToolPostcondition,
 } from './resource.ts';
-export { sameRevisions, ToolRegistry } from './registry.ts';
+export { isMadeTool, sameRevisions, ToolRegistry } from './registry.ts';
 export { urlAllowed } from './url-policy.ts';

@@ -78,7 +78,13 @@ export class ToolRegistry {
 }
 
 // A frozen object with compiled schemas is what `tool()` makes; a bare definition would skip every check.
+/** Whether the value is a tool as `tool` makes them. */
+export function isMadeTool(value: unknown): value is Tool {
+  if (typeof value !== 'object' || value === null || !Object.isFrozen(value)) return false;
+  const input: unknown = Reflect.get(value, 'input');
+  return typeof input === 'object' && input !== null && typeof Reflect.get(input, 'check') === 'function';
+}
+
 function checkMade(tool: Tool): void {
-  if (!Object.isFrozen(tool) || typeof tool.input?.check !== 'function')
-    throw fail('TOOL_INVALID', 'Only what `tool({...})` returned can be registered.');
+  if (!isMadeTool(tool)) throw fail('TOOL_INVALID', 'Only what `tool({...})` returned can be registered.');
 }

@@ -17,5 +17,10 @@ export const approvalsLimits = {
     unit: 'items',
     why: 'Each call is held against every rule of its scopes; more rules than this no person can oversee.',
   },
+  approvalExpiresMs: {
+    max: 315_360_000_000,
+    unit: 'ms',
+    why: 'Ten years; what may wait longer waits for ever, and says so.',
+  },
   approvalSweepRows: { max: 200, unit: 'items', why: 'One sweep holds the write lock only briefly.' },
 } as const satisfies Record<string, Limit>;

@@ -67,6 +67,7 @@ export const coreLimits = {
     unit: 'ms',
     why: 'A time service steps a clock back by less than this in ordinary service; more is a fault that a person looks at.',
   },
+  timerMs: { max: 2_147_483_647, unit: 'ms', why: 'What a timer of Node.js can count: a longer one ends at once.' },
   identifierCodePoints: { max: 255, unit: 'code points', why: 'The operations contract for identifiers.' },
   redactionDepth: {
     max: 48,

@@ -20,6 +20,7 @@ export const guardLimits = {
   policyHoldSeconds: { max: 604_800, unit: 'seconds', why: 'A call held for a week has nobody waiting for it.' },
   policyTimeoutSeconds: { max: 600, unit: 'seconds', why: 'The longest time-out of any tool.' },
   guardCallsInFlight: { max: 256, unit: 'items', why: 'Calls of one host that wait for their answers at once.' },
+  guardWaitMs: { max: 3_600_000, unit: 'ms', why: 'No host keeps a call open for longer than an hour.' },
   guardGraceMs: { max: 5000, unit: 'ms', why: 'Calls under way when their host goes are waited for this long.' },
   guardHeldCalls: { max: 256, unit: 'items', why: 'Calls that wait for a person and may be asked for again.' },
   guardAnswersRemembered: {
