@@ -61,6 +61,6 @@ export {
 export { projectBatch } from './projection.ts';
 export { hasPending, latestRequest, type NewRequest, requestPermission, requireRequest } from './requests.ts';
 export { dropRule, importedDecision, importRule, listRules, type NewRule, putRule, rulesFor } from './rules.ts';
-export { Approvals, argumentsOf, readBatch, type Said } from './service.ts';
+export { Approvals, argumentsOf, type Said } from './service.ts';
 export { approvalsSchema } from './tables.ts';
 export { cancelRequests, consume, type OpenRequests, recheck, sweepExpired, type SweepResult } from './use.ts';

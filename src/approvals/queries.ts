@@ -29,6 +29,12 @@ AND decision_id > ? ORDER BY decision_id LIMIT ?`;
 export const LIST_GROUP_REQUESTS = `SELECT ${COLUMNS} FROM permission_requests WHERE action_group_id = ? AND tenant_id = ?
 ORDER BY decision_id`;
 
+/** The groups of a run that have a request, newest first: tenant, run, the group before, rows. */
+export const LIST_BATCHES_OF_RUN = `SELECT DISTINCT action_group_id FROM permission_requests
+WHERE tenant_id = ? AND run_id = ? AND action_group_id < ? ORDER BY action_group_id DESC LIMIT ?`;
+export const IS_BATCH_OF_RUN = `SELECT 1 AS is_batch FROM permission_requests
+WHERE tenant_id = ? AND run_id = ? AND action_group_id = ? LIMIT 1`;
+
 /** Leaves `pending`. */
 export const RESOLVE = `UPDATE permission_requests SET state = ?, scope = ?, message = ?, resolution_context = ?,
   resolved_at = ?, resolved_by = ?, superseded_by = ? WHERE decision_id = ? AND state = 'pending'`;

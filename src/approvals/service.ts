@@ -7,18 +7,18 @@ import {
   readCanonicalJson,
   type Telemetry,
 } from '../core/index.ts';
-import { listGroupEvents, type Page, type Principal, requireGroup, type SessionContext } from '../sessions/index.ts';
-import type { ReadTx, Store } from '../store/index.ts';
+import type { Page, Principal, SessionContext } from '../sessions/index.ts';
+import type { Store } from '../store/index.ts';
 import type { ApprovalBatch } from './batch.ts';
 import { tellDecisions } from './decision-span.ts';
 import { decide, requireApprover, type Verdict } from './decisions.ts';
 import { type ShownRequest, showRequest } from './display.ts';
 import { checkEdit, type ValidateArguments } from './edits.ts';
 import type { PermissionRequest } from './model.ts';
-import { projectBatch } from './projection.ts';
 import * as sql from './queries.ts';
 import { requireRequest } from './requests.ts';
 import { requestOf } from './rows.ts';
+import { pageOfBatches, readBatch } from './stored-batches.ts';
 import { sweepExpired, type SweepResult } from './use.ts';
 
 /** A decision as a person sends it. */
@@ -106,6 +106,19 @@ export class Approvals {
   }
 
   /**
+   * The batches of a run of which at least one call needs or needed a person, newest first. `after` is the `next` of the
+   * page before: APPROVAL_NOT_FOUND for one that is no batch of this run. A page may end before `limit`, see
+   * `pageOfBatches`.
+   */
+  async batchesOfRun(
+    principal: Principal,
+    runId: string,
+    query: { after?: string; limit: number },
+  ): Promise<Page<ApprovalBatch>> {
+    return this.#store.read('approvals.batches', (tx) => pageOfBatches(tx, principal, runId, query));
+  }
+
+  /**
    * Decides one or more requests, all or none. Edits are held against the editable fields and the tool's schema before
    * anything is stored. Refuses as `decide` and `checkEdit` do, and with APPROVAL_EXPIRED when a request's time was
    * over: that is written down, and nothing else is decided.
@@ -142,23 +155,6 @@ export class Approvals {
       sweepExpired(tx, this.#context, Math.min(limit, LIMITS.approvalSweepRows)),
     );
   }
-}
-
-/** The batch of a group as it stands. At most 500 calls a group, so the events of one are read whole. */
-export async function readBatch(tx: ReadTx, principal: Principal, groupId: string): Promise<ApprovalBatch | null> {
-  await requireGroup(tx, principal, groupId);
-  const rows = await tx.all(sql.LIST_GROUP_REQUESTS, [groupId, principal.tenant]);
-  const events = [];
-  let after: string | undefined;
-  do {
-    const page = await listGroupEvents(tx, principal, groupId, {
-      limit: LIMITS.sessionPageRows,
-      ...(after ? { after } : {}),
-    });
-    events.push(...page.items);
-    after = page.next ?? undefined;
-  } while (after !== undefined);
-  return projectBatch(groupId, events, rows.map(requestOf));
 }
 
 /** The arguments of a request as a value. */

@@ -104,6 +104,11 @@ WHEN (SELECT deleting_at FROM sessions WHERE root_frame_id = OLD.root_frame_id) 
 BEGIN SELECT RAISE(ABORT, 'permission requests are kept'); END;
 `;
 
+/** A page of a run's batches reads the groups of that page, not every request of its session. */
+const BY_RUN = `
+CREATE INDEX permission_requests_by_run ON permission_requests (tenant_id, run_id, action_group_id)
+  WHERE run_id IS NOT NULL;`;
+
 export const approvalsSchema: ContextSchema = {
   context: 'approvals',
   migrations: [
@@ -113,5 +118,6 @@ export const approvalsSchema: ContextSchema = {
       sqlite: REQUESTS + GUARDS,
       needs: [{ context: 'sessions', number: 1 }],
     },
+    { number: 2, name: 'permission requests in the order of their run', sqlite: BY_RUN },
   ],
 };

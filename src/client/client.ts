@@ -122,6 +122,11 @@ export class HoldfastClient {
     return this.#post(at('approvals', requestId, 'decision'), decision);
   }
 
+  /** The batches of a run in which a call needs or needed a person, newest first. A page may end before its limit. */
+  listBatches(runId: string, page: PageAsked = {}): Promise<wire.BatchPageBody> {
+    return this.#get(at('runs', runId, 'batches'), page);
+  }
+
   showBatch(runId: string, batchId: string): Promise<wire.BatchBody> {
     return this.#get(at('runs', runId, 'batches', batchId));
   }

@@ -25,6 +25,7 @@ export type ApprovalPageBody = z.output<typeof approvals.requestPage>;
 export type DecisionBody = z.input<typeof approvals.decision>;
 export type DecidedBody = z.output<typeof approvals.decided>;
 export type BatchBody = z.output<typeof batches.batch>;
+export type BatchPageBody = z.output<typeof batches.batchPage>;
 export type BatchDecisionsBody = z.input<typeof batches.batchDecisions>;
 export type DecidedBatchBody = z.output<typeof batches.decidedBatch>;
 export type AuditPageBody = z.output<typeof audits.auditPage>;

@@ -93,6 +93,7 @@ check('every route answers as the served description says: each is asked until i
   await agent.listRuns();
   await approver.listApprovals();
   const request = await approver.showApproval(pending[0] ?? '');
+  await agent.listBatches(first.run_id);
   await agent.showBatch(first.run_id, request.action_group_id);
   const decisions = [{ tool_call_id: request.tool_call_id ?? '', decision: 'approve' as const }];
   await approver.decideBatch(first.run_id, request.action_group_id, { decisions });

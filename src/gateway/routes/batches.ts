@@ -13,13 +13,34 @@ import { carryOn, type RunRef } from '../carry-on.ts';
 import type { GatewayContext } from '../context.ts';
 import { route } from '../route.ts';
 import * as shape from '../schemas/batches.ts';
-import { id, none } from '../schemas/common.ts';
-import { ANYONE, APPROVERS } from './common.ts';
+import { id, none, page } from '../schemas/common.ts';
+import { ANYONE, APPROVERS, DEFAULT_PAGE } from './common.ts';
 
+const ofRun = z.strictObject({ run_id: id });
 const ofBatch = z.strictObject({ run_id: id, batch_id: id });
 
 /** The calls of one model reply that wait for a person, decided together. A batch's id is its action group's. */
 export const batchRoutes = [
+  route({
+    id: 'listBatches',
+    method: 'GET',
+    path: '/api/v1/runs/{run_id}/batches',
+    summary: 'The batches of a run in which a call needs or needed a person, newest first; a page may end early',
+    roles: ANYONE,
+    params: ofRun,
+    query: page,
+    body: null,
+    reply: shape.batchPage,
+    status: 200,
+    creates: false,
+    handle: async ({ gateway: { runtime }, principal, params: { run_id: runId }, query }) => {
+      await runtime.runs.get(principal, runId);
+      const { after, limit = DEFAULT_PAGE } = query;
+      const asked = after === undefined ? { limit } : { limit, after };
+      const found = await runtime.approvals.batchesOfRun(principal, runId, asked);
+      return { batches: found.items.map(batchDocument), next: found.next };
+    },
+  }),
   route({
     id: 'showBatch',
     method: 'GET',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../../core/index.ts';
-import { id, json, text } from './common.ts';
+import { id, json, next, text } from './common.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -22,6 +22,8 @@ export const batch = z.strictObject({
   updated_at: text,
   calls: z.array(call),
 });
+
+export const batchPage = z.strictObject({ batches: z.array(batch), next });
 
 const decision = z.strictObject({
   tool_call_id: id,

@@ -1,0 +1,140 @@
+import { GatewayRefusal } from '../../src/client/index.ts';
+import type { ModelFunction } from '../../src/index.ts';
+import { LIST_BATCHES_OF_RUN } from '../../src/approvals/queries.ts';
+import { LIMITS } from '../../src/core/index.ts';
+import { noteTool } from '../calls/desk.ts';
+import { assert, check, type Ending } from '../support/index.ts';
+import { openWorld, untilRun, type World } from './world.ts';
+
+const refused = (status: number, code: string) => (error: unknown) => {
+  assert.ok(error instanceof GatewayRefusal, String(error));
+  assert.deepEqual([error.status, error.code], [status, code]);
+  return true;
+};
+
+/** So many replies that each ask for notes, then one that needs nobody, then it is done. */
+const replies =
+  (asks: number, calls: number): ModelFunction =>
+  ({ messages }) => {
+    const said = messages.filter(({ role }) => role === 'assistant').length;
+    if (said > asks) return 'done';
+    const toolName = said < asks ? 'note' : 'read_note';
+    return {
+      calls: Array.from({ length: calls }, (_, i) => ({
+        callId: `${said}-${i}`,
+        toolName,
+        arguments: { note: `note ${said} ${i}` },
+      })),
+    };
+  };
+
+const TOOLS = [noteTool({ name: 'note', needsApproval: true }), noteTool({ name: 'read_note', effect: 'read' })];
+
+/** Rejects all that a run asks for, until it is done. */
+async function rejectAll(world: World, runId: string): Promise<void> {
+  const approver = await world.client(['approver']);
+  for (;;) {
+    const { status, pending, reason } = await approver.showRun(runId);
+    assert.notEqual(status, 'failed', reason);
+    if (status === 'completed') return;
+    const [first] = pending;
+    if (first !== undefined) {
+      const { action_group_id: batchId } = await approver.showApproval(first);
+      const { calls } = await approver.showBatch(runId, batchId);
+      const decisions = calls.map((call) => ({ tool_call_id: call.tool_call_id, decision: 'reject' as const }));
+      await approver.decideBatch(runId, batchId, { decisions });
+    }
+    await new Promise((settle) => setTimeout(settle, 5));
+  }
+}
+
+async function ranTo(t: Ending, asks: number, calls = 1) {
+  const world = await openWorld(t, { model: replies(asks, calls), tools: TOOLS });
+  const agent = await world.client(['agent']);
+  const { run_id: runId } = await agent.startRun({ task: 'go' });
+  await rejectAll(world, runId);
+  return { world, agent, runId };
+}
+
+check(
+  'the batches of a run are listed newest first, each as it is shown alone, what needed nobody left out',
+  async (t) => {
+    const { agent, runId } = await ranTo(t, 3);
+    const { batches, next } = await agent.listBatches(runId);
+    assert.deepEqual(
+      batches.map(({ calls, status }) => [calls.map((call) => call.tool_call_id), status]),
+      [
+        [['2-0'], 'completed'],
+        [['1-0'], 'completed'],
+        [['0-0'], 'completed'],
+      ],
+    );
+    assert.equal(next, null);
+    for (const batch of batches) assert.deepEqual(await agent.showBatch(runId, batch.batch_id), batch);
+  },
+);
+
+check('pages of batches meet without a gap or a repetition, and the last one says that it is the last', async (t) => {
+  const { agent, runId } = await ranTo(t, 4);
+  const all = (await agent.listBatches(runId)).batches.map(({ batch_id: id }) => id);
+  assert.equal(all.length, 4);
+  for (const limit of [1, 2, 3, 4, 5]) {
+    const seen: string[] = [];
+    let after: string | undefined;
+    for (;;) {
+      const page = await agent.listBatches(runId, { limit, ...(after === undefined ? {} : { after }) });
+      assert.ok(page.batches.length <= limit);
+      seen.push(...page.batches.map(({ batch_id: id }) => id));
+      if (page.next === null) break;
+      assert.equal(page.next, seen.at(-1));
+      after = page.next;
+    }
+    assert.deepEqual(seen, all, `pages of ${limit}`);
+  }
+  assert.deepEqual(await agent.listBatches(runId, { after: all.at(-1) ?? '' }), { batches: [], next: null });
+  await assert.rejects(agent.listBatches(runId, { limit: 0 }), refused(400, 'REQUEST_INVALID'));
+  await assert.rejects(agent.listBatches(runId, { limit: 201 }), refused(400, 'REQUEST_INVALID'));
+});
+
+check('a page of large batches ends with the one that fills it, whatever limit was asked for', async (t) => {
+  const calls = LIMITS.modelCallsInReply;
+  const fill = Math.ceil(LIMITS.approvalRequestsPerGroup / calls);
+  const { agent, runId } = await ranTo(t, fill + 1, calls);
+  const first = await agent.listBatches(runId);
+  assert.equal(first.batches.length, fill);
+  assert.equal(first.next, first.batches.at(-1)?.batch_id);
+  const last = await agent.listBatches(runId, { after: first.next ?? '' });
+  assert.deepEqual([last.batches.length, last.next], [1, null]);
+});
+
+check(
+  'batches are their run’s and their tenant’s: others see none, and a mark of another list is refused',
+  async (t) => {
+    const { world, agent, runId } = await ranTo(t, 1);
+    const { run_id: other } = await agent.startRun({ task: 'go' });
+    await untilRun(agent, other, 'waiting_confirmation');
+    const [own, others] = [(await agent.listBatches(runId)).batches, (await agent.listBatches(other)).batches];
+    assert.deepEqual([own.length, others.length, others[0]?.status], [1, 1, 'pending']);
+    assert.notEqual(own[0]?.batch_id, others[0]?.batch_id);
+    for (const after of [others[0]?.batch_id ?? '', runId, 'zzz'])
+      await assert.rejects(agent.listBatches(runId, { after }), refused(404, 'APPROVAL_NOT_FOUND'));
+    const stranger = await world.client(['agent', 'approver', 'admin'], { tenant: 'elsewhere' });
+    await assert.rejects(stranger.listBatches(runId), refused(404, 'RUN_NOT_FOUND'));
+    await assert.rejects(stranger.listBatches(runId, { after: own[0]?.batch_id ?? '' }), refused(404, 'RUN_NOT_FOUND'));
+    const { approvals } = world.holdfast.runtime;
+    const foreign = { tenant: 'elsewhere', subject: 's', roles: [] };
+    assert.deepEqual(await approvals.batchesOfRun(foreign, runId, { limit: 10 }), { items: [], next: null });
+  },
+);
+
+check('a page of batches reads the groups of that page from an index, not the requests of the session', async (t) => {
+  const { world } = await ranTo(t, 1);
+  const plan = await world.holdfast.runtime.store.read('test.plan', (tx) =>
+    tx.all(`EXPLAIN QUERY PLAN ${LIST_BATCHES_OF_RUN}`, ['local', 'run', 'z', 10]),
+  );
+  const details = plan.map((row) => String(row['detail']));
+  assert.ok(
+    details.every((detail) => detail.includes('COVERING INDEX permission_requests_by_run')),
+    details.join('\n'),
+  );
+});
