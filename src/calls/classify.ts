@@ -1,4 +1,4 @@
-import type { JsonValue } from '../core/index.ts';
+import { type JsonValue, sentence } from '../core/index.ts';
 import { acceptOutput, type Tool } from '../tools/index.ts';
 import type { Attempt } from './attempt.ts';
 import { fitsOperations } from './fits-operations.ts';
@@ -26,7 +26,10 @@ export async function classify(tool: Tool, input: unknown, attempt: Attempt): Pr
       const output = await acceptOutput(tool, attempt.value, input);
       if (output.ok && fitsOperations(output)) return { found: 'done', output: output.value, text: output.text };
       if (output.ok) return unknown('TOOL_OUTPUT_INVALID', 'The tool answered more than the ledger can keep.');
-      return unknown('TOOL_OUTPUT_INVALID', `The tool answered what it may not answer: ${output.problems.join('; ')}.`);
+      return unknown(
+        'TOOL_OUTPUT_INVALID',
+        sentence(`The tool answered what it may not answer: ${output.problems.join('; ')}`),
+      );
     }
     case 'not_done':
       return { found: 'not_done', code: 'TOOL_NOT_DONE', reason: attempt.reason };

@@ -1,4 +1,4 @@
-import { canonicalJson, type JsonValue } from '../core/index.ts';
+import { canonicalJson, type JsonValue, sentence } from '../core/index.ts';
 import type { CallOutcome } from './outcome.ts';
 
 /** The document of an outcome: what `--json`, HTTP, MCP and the ledger's `result` event carry. Snake case, closed. */
@@ -50,11 +50,6 @@ export function outcomeForModel(outcome: CallOutcome): string {
     case 'failed':
       return `FAILED (${outcome.code}): ${sentence(outcome.reason)} It only reads, so nothing was changed; it may be tried again.`;
   }
-}
-
-/** A reason in people's own words need not end where the next sentence begins. */
-function sentence(reason: string): string {
-  return /[.!?…]\s*$/.test(reason) ? reason : `${reason}.`;
 }
 
 /** One line for a person. */

@@ -1,3 +1,4 @@
+import { sentence } from '../core/index.ts';
 import { acceptOutput, type Tool } from '../tools/index.ts';
 import type { Attempt } from './attempt.ts';
 import type { CallOutcome } from './outcome.ts';
@@ -10,15 +11,16 @@ export async function readOutcome(
   { attempt, retries }: Pick<Tried, 'attempt' | 'retries'>,
 ): Promise<CallOutcome> {
   if (attempt.ended !== 'returned') {
-    const times = retries === 0 ? '' : ` It was tried ${retries + 1} times.`;
-    return { state: 'failed', code: 'TOOL_FAILED', reason: `${failureOf(attempt)}${times}` };
+    const failure = failureOf(attempt);
+    const reason = retries === 0 ? failure : `${sentence(failure)} It was tried ${retries + 1} times.`;
+    return { state: 'failed', code: 'TOOL_FAILED', reason };
   }
   const output = await acceptOutput(tool, attempt.value, input);
   if (output.ok) return { state: 'done', output: output.value, verified: false, settledBy: null };
   return {
     state: 'failed',
     code: 'TOOL_FAILED',
-    reason: `The tool's answer is invalid: ${output.problems.join('; ')}.`,
+    reason: sentence(`The tool's answer is invalid: ${output.problems.join('; ')}`),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ErrorCodeEntry, ErrorFamily } from './error-codes/entry.ts';
 import { ERROR_TABLE, type ErrorCode } from './error-table.ts';
+import { endedOnce } from './sentence.ts';
 
 /** Facts about an error that a program may read: JSON-safe, free of secrets, host paths and other tenants' identifiers. */
 export type ErrorDetails = Readonly<Record<string, string | number | boolean | null>>;
@@ -22,7 +23,8 @@ export interface ErrorBody {
 
 /**
  * The base of every error of ours. Branch on `code`, never on the message. `retryable` says whether the same request
- * may succeed later unchanged; `resolve` names the one step that resolves it.
+ * may succeed later unchanged; `resolve` names the one step that resolves it. A message that was put together of
+ * sentences ends once.
  */
 export class HoldfastError extends Error {
   readonly code: ErrorCode;
@@ -34,7 +36,7 @@ export class HoldfastError extends Error {
   readonly details?: ErrorDetails;
 
   constructor(code: ErrorCode, message: string, options: HoldfastErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(endedOnce(message), options.cause === undefined ? undefined : { cause: options.cause });
     const entry: ErrorCodeEntry = ERROR_TABLE[code];
     this.name = new.target.name;
     this.code = code;

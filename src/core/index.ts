@@ -55,6 +55,7 @@ export { freezeJson } from './freeze-json.ts';
 export { longestPauseBefore, pauseBefore } from './backoff.ts';
 export { createIds, type Ids, isId, systemIds } from './ids.ts';
 export { newSecret } from './secret.ts';
+export { endedOnce, sentence } from './sentence.ts';
 export { asJsonValue } from './json-domain.ts';
 export { KernelLock, type KernelLockOptions } from './kernel-lock.ts';
 export {

@@ -1,5 +1,5 @@
 import type { CallOutcome, PreparedCall } from '../calls/index.ts';
-import { HoldfastError, LIMITS } from '../core/index.ts';
+import { HoldfastError, LIMITS, sentence } from '../core/index.ts';
 import type { ReadTx } from '../store/index.ts';
 import { type Tool, tool } from '../tools/index.ts';
 import type { Driving, RunsContext } from './context.ts';
@@ -76,7 +76,7 @@ function outcomeOf({ runId, agent, state }: RunRecord, unknown: boolean): CallOu
       return {
         state: 'not_done',
         code: 'RUN_CHILD_ENDED',
-        reason: `${reason} What it did before stands.`,
+        reason: `${sentence(reason)} What it did before stands.`,
         settledBy: null,
       };
     }

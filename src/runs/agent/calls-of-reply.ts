@@ -7,7 +7,7 @@ import {
   startCall,
 } from '../../approvals/index.ts';
 import { type CallOutcome, idempotencyKey } from '../../calls/index.ts';
-import { canonicalJson, ERROR_TABLE, fail, type JsonValue, LIMITS } from '../../core/index.ts';
+import { canonicalJson, ERROR_TABLE, fail, type JsonValue, LIMITS, sentence } from '../../core/index.ts';
 import type { ProposedCall } from '../../models/index.ts';
 import { readArguments, type Tool } from '../../tools/index.ts';
 import { type AssistantTurn, resultContent } from './conversation.ts';
@@ -175,7 +175,8 @@ async function unknownCall(driving: Driving, reply: AssistantTurn, call: BatchCa
 
 function rejected(call: BatchCall): CallOutcome {
   const { resolve } = ERROR_TABLE.APPROVAL_NOT_GIVEN;
-  const reason = call.reason === null ? 'A person rejected this call.' : `This call was rejected: ${call.reason}.`;
+  const reason =
+    call.reason === null ? 'A person rejected this call.' : sentence(`This call was rejected: ${call.reason}`);
   return { state: 'not_started', code: 'APPROVAL_NOT_GIVEN', reason, resolve };
 }
 

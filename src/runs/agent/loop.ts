@@ -1,4 +1,4 @@
-import { HoldfastError } from '../../core/index.ts';
+import { HoldfastError, sentence } from '../../core/index.ts';
 import { hasSnapshot } from '../config/snapshot.ts';
 import { bindPrompt } from '../config/resume.ts';
 import { askModel, replyMessage, spentBudget } from './ask-model.ts';
@@ -79,6 +79,6 @@ export function standFor(driving: Driving, end: Exclude<GroupEnd, { end: 'answer
     case 'stopped':
       return standAt(driving, 'stopped');
     case 'unknown':
-      return standAt(driving, 'failed', { errorMessage: `The outcome is unknown: ${end.reason}.` });
+      return standAt(driving, 'failed', { errorMessage: sentence(`The outcome is unknown: ${end.reason}`) });
   }
 }

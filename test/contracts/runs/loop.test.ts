@@ -59,7 +59,7 @@ check('stopping a run while it reads stops it; nothing is unknown', async (t) =>
 check('stopping a run while a write is under way tells that its outcome is unknown', async (t) => {
   const { at, result } = await stopped(t, 'once');
   assert.equal(result.status, 'failed');
-  assert.match(result.errorMessage ?? '', /unknown/);
+  assert.match(result.errorMessage ?? '', /unknown: slow: .*[^.]\.$/, 'the reason of the call, ended once');
   assert.equal((await batchOf(at, 'slow-run')).status, 'execution_unknown');
 });
 
