@@ -27,7 +27,14 @@ export {
   type SupervisionView,
 } from './autonomy/index.ts';
 export { type CallOutcome, outcomeForModel, outcomeLine } from './calls/index.ts';
-export type { CarryOnOptions, GoalTree, OpenSideBranch, RunListener, SideBranchKind } from './runs/index.ts';
+export type {
+  CarryOnOptions,
+  DamagedRun,
+  GoalTree,
+  OpenSideBranch,
+  RunListener,
+  SideBranchKind,
+} from './runs/index.ts';
 export {
   ConflictError,
   CorruptionError,

@@ -6,7 +6,9 @@ import {
   type SessionHead,
   writeHead,
 } from '../autonomy/index.ts';
+import { auditRequests } from '../approvals/index.ts';
 import { LIMITS } from '../core/index.ts';
+import { auditRunRecords } from '../runs/index.ts';
 import { auditSession, listSessions, type Principal, type SessionProblem } from '../sessions/index.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -18,12 +20,31 @@ export interface WholeAudit {
   readonly runProblems: RunAudit['problems'];
   readonly sessionProblems: readonly (SessionProblem & { readonly rootFrameId: string })[];
   readonly operationErrors: readonly string[];
+  /** Records of runs and permission requests that cannot be read: where a run's process is dead, it is left as it is. */
+  readonly damaged: readonly DamagedRecord[];
   /** Null where no head was held against it. */
   readonly head: {
     readonly madeAt: number;
     readonly sessions: number;
     readonly problems: readonly HeadProblem[];
   } | null;
+}
+
+/** A stored record that disagrees with itself. */
+export interface DamagedRecord {
+  readonly what: 'run' | 'permission_request';
+  readonly id: string;
+  readonly code: string;
+  readonly why: string;
+}
+
+async function damagedRecords({ calls, store }: Runtime, principal: Principal): Promise<readonly DamagedRecord[]> {
+  const runs = await auditRunRecords(calls, principal.tenant);
+  const requests = await auditRequests(store, principal);
+  return [
+    ...runs.map(({ runId: id, code, why }) => ({ what: 'run', id, code, why }) as const),
+    ...requests.map(({ requestId: id, code, why }) => ({ what: 'permission_request', id, code, why }) as const),
+  ];
 }
 
 async function sessionsOf({ store }: Runtime, principal: Principal): Promise<string[]> {
@@ -41,7 +62,7 @@ async function sessionsOf({ store }: Runtime, principal: Principal): Promise<str
 
 /**
  * Proves everything of the principal's tenant again: the ledger against what people read, each supervised run, the
- * operations; and, where a head is given, that nothing it covers was changed or taken away since. With a key the head
+ * records of runs and permission requests, the operations; and, where a head is given, that nothing it covers was changed or taken away since. With a key the head
  * must be signed with it. Changes nothing. AUDIT_HEAD_INVALID.
  */
 export async function auditEverything(
@@ -63,9 +84,11 @@ export async function auditEverything(
   }
   const operations = await runtime.operations.audit();
   const held = head && (await holdAgainst(runtime, principal, head));
-  const passed = operations.passed && runProblems.length + sessionProblems.length + (held?.problems.length ?? 0) === 0;
-  const counts = { sessions: sessions.length, runs };
-  return { passed, ...counts, runProblems, sessionProblems, operationErrors: operations.semantic_errors, head: held };
+  const damaged = await damagedRecords(runtime, principal);
+  const problems = runProblems.length + sessionProblems.length + damaged.length + (held?.problems.length ?? 0);
+  const passed = operations.passed && problems === 0;
+  const found = { runProblems, sessionProblems, damaged, operationErrors: operations.semantic_errors };
+  return { passed, sessions: sessions.length, runs, ...found, head: held };
 }
 
 async function holdAgainst({ autonomy }: Runtime, principal: Principal, { madeAt, sessions }: Head) {

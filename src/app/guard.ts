@@ -1,7 +1,13 @@
 import { checkOptions, type Clock, type FaultPoints, guardClock, systemClock } from '../core/index.ts';
 import { openFilesystem } from '../effects/index.ts';
 import type { GuardedServer, GuardOptions, HostStreams } from '../mcp/index.ts';
-import { closeModellessRun, isModellessRunStopped, openModellessRun, openNextModellessRun } from '../runs/index.ts';
+import {
+  closeModellessRun,
+  type DamagedRun,
+  isModellessRunStopped,
+  openModellessRun,
+  openNextModellessRun,
+} from '../runs/index.ts';
 import type { StoreObserver } from '../store/index.ts';
 import { GUARD_OPTIONS, HTTP_GUARD_OPTIONS } from './option-shapes.ts';
 import { openRuntime } from './runtime.ts';
@@ -51,7 +57,8 @@ const loadMcp = () => import('../mcp/index.ts');
 export async function runGuard(settings: GuardSettings): Promise<number | null> {
   checkOptions('runGuard', settings, GUARD_OPTIONS);
   const { guardStdio } = await loadMcp();
-  const { options, close, abandon } = await openGuard(settings);
+  const { options, close, abandon, damaged } = await openGuard(settings);
+  for (const run of damaged) settings.host.errors.write(`holdfast: ${damagedLine(run)}\n`);
   try {
     const guard = await guardStdio(settings.server, settings.host, options);
     const code = await guard.ended;
@@ -68,7 +75,8 @@ export async function runHttpGuard(settings: HttpGuardSettings): Promise<Running
   checkOptions('runHttpGuard', settings, HTTP_GUARD_OPTIONS);
   const { url, port, tell } = settings;
   const { guardHttp } = await loadMcp();
-  const { options, close, abandon } = await openGuard(settings);
+  const { options, close, abandon, damaged } = await openGuard(settings);
+  for (const run of damaged) tell(damagedLine(run));
   try {
     const listener = await guardHttp({ url, port }, { ...options, tell });
     const end = async (): Promise<void> => {
@@ -82,7 +90,13 @@ export async function runHttpGuard(settings: HttpGuardSettings): Promise<Running
   }
 }
 
+/** What a person is told of a run that was left as it is. */
+export function damagedLine({ runId, code }: DamagedRun): string {
+  return `run ${runId} is left as it is, since a record of it is damaged (${code}); to see it: holdfast audit`;
+}
+
 interface OpenGuard {
+  readonly damaged: readonly DamagedRun[];
   readonly options: Omit<GuardOptions, 'tell'>;
   /** Its run has ended in order. */
   readonly close: () => Promise<void>;
@@ -99,7 +113,7 @@ async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
   const clock = guardClock(settings.clock ?? systemClock);
   const watching = { ...(observer ? { observer } : {}), ...(faults ? { faults } : {}) };
   const runtime = await openRuntime({ dataDir, clock, ...watching });
-  const { calls, approvals, principal, projectId } = runtime;
+  const { calls, approvals, damaged, principal, projectId } = runtime;
   const ownerInstanceId = calls.workerId;
   const context = { server: policy.server, policy: `${policy.name}@${policy.revision}`, policy_sha256: policy.digest };
   try {
@@ -127,6 +141,7 @@ async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
     };
     return {
       options: { calls, approvals, filesystem, place, runs, isStopped: isModellessRunStopped, sealed, waitMs },
+      damaged,
       close,
       abandon: () => runtime.close(),
     };

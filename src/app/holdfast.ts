@@ -10,7 +10,14 @@ import {
 } from '../core/index.ts';
 import { type AutonomyTerms, supervisionTerms } from '../autonomy/index.ts';
 import type { Model, ModelLike, ModelSettings, ModelUsage } from '../models/index.ts';
-import type { CarryOnOptions, ModelRetries, RunBudgets, RunListener, SideBranchKind } from '../runs/index.ts';
+import type {
+  CarryOnOptions,
+  DamagedRun,
+  ModelRetries,
+  RunBudgets,
+  RunListener,
+  SideBranchKind,
+} from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { StoreObserver } from '../store/index.ts';
 import type { Tool } from '../tools/index.ts';
@@ -49,6 +56,8 @@ export interface HoldfastOptions {
   readonly secretsIn?: Readonly<Record<string, string | undefined>>;
   /** Who is told what happens and how long it takes: `await openTelemetry()`. Default: nobody. */
   readonly telemetry?: Telemetry;
+  /** Hears of each run of a dead process that is left exactly as it is stored, since a record of it is damaged. */
+  readonly onDamage?: (run: DamagedRun) => void;
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly observer?: StoreObserver;
@@ -109,8 +118,9 @@ export class Holdfast {
 
   /**
    * Opens the data folder, makes its tables, and lets go of what dead processes left: interrupted calls are marked as
-   * unknown, nothing is run. Throws INVALID_VALUE for an option of a wrong shape, by its name and before anything is made,
-   * and the codes of the data folder and of the store.
+   * unknown, nothing is run. A run of which a record is damaged is left as it is and told (`onDamage`, `holdfast audit`);
+   * it keeps nobody from opening. Throws INVALID_VALUE for an option of a wrong shape, by its name and before anything is
+   * made, and the codes of the data folder and of the store.
    */
   static async open(options: HoldfastOptions = {}): Promise<Holdfast> {
     checkOptions('Holdfast.open', options, OPEN_OPTIONS);

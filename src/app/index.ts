@@ -14,6 +14,7 @@ export { type ExamineOptions, examine, type HealthCheck, type HealthReport } fro
 export { type OpenedStore, type OpenHoldfastStoreOptions, openHoldfastStore } from './open-store.ts';
 export { AgentHandle, Run, type RunOptions } from './agent.ts';
 export {
+  damagedLine,
   type GuardSettings,
   type HttpGuardSettings,
   type RunningHttpGuard,

@@ -87,6 +87,7 @@ export const OPEN_OPTIONS: FieldShapes = {
     workspaceOf: functionOption,
     secretsIn: objectOption,
     telemetry: functionsOption('within', 'record'),
+    onDamage: functionOption,
     clock: functionsOption('nowMs'),
     ids: functionsOption('next'),
     observer: functionOption,

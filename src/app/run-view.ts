@@ -4,6 +4,7 @@ import { type CallOutcome, type LedgerCall, outcomeDocument } from '../calls/ind
 import { JSON_PROFILES, type JsonObject, type JsonValue, readCanonicalJson, redact } from '../core/index.ts';
 import {
   branchGroups,
+  type Damage,
   goalsOf,
   type GoalTree,
   type GroupWithCalls,
@@ -62,6 +63,8 @@ export interface RunView {
   readonly outcome: 'unknown' | 'interrupted' | null;
   /** Why it failed; empty otherwise. */
   readonly reason: string;
+  /** Its process is dead, and it is left as it is, since a record of it is damaged; null otherwise. */
+  readonly damage: Damage | null;
   readonly text: string;
   readonly calls: readonly CallView[];
   /** What its calls came to, counted: what was reported as done, and what of that was seen afterwards. */
@@ -93,6 +96,7 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
   }));
   const own = groups.filter(({ group }) => group.turnId === turnId && group.kind !== 'user');
   const calls = own.flatMap((one) => one.calls.map((call) => callView(runtime, call)));
+  const damage = await runtime.runs.damageOf(run);
   const supervision = await runtime.autonomy.supervisionOf(principal, run.place);
   const last = own.findLast(({ group }) => isOfMainLine(group))?.group.assistantContent ?? '';
   return {
@@ -101,8 +105,9 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
     agent: run.agent,
     task: run.task,
     status: run.state.status,
-    outcome: outcomeOf(run, calls),
+    outcome: damage ? 'unknown' : outcomeOf(run, calls),
     reason: run.state.status === 'failed' ? run.state.message : '',
+    damage: damage && { code: damage.code, why: damage.why },
     // A repair says more in the same turn than the author's last words.
     text: run.state.status === 'completed' && supervision === null ? run.state.text : last,
     calls,
@@ -110,7 +115,8 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
     sideBranches: own.map(sideBranchView).filter((one) => one !== null),
     goals,
     supervision,
-    pending: await pendingOf(runtime, principal, tree),
+    // What waits in it cannot be decided while it is left, and a damaged request is not shown.
+    pending: damage ? [] : await pendingOf(runtime, principal, tree),
     parentRunId: run.parent?.runId ?? null,
     turnsUsed: run.turnsUsed,
     tokens: { prompt: run.promptTokens, completion: run.completionTokens },
@@ -188,6 +194,7 @@ export function runDocument(view: RunView): JsonObject {
     status: view.status,
     outcome: view.outcome,
     reason: view.reason,
+    damage: view.damage && { code: view.damage.code, why: view.damage.why },
     text: view.text,
     calls: view.calls.map(callDocument),
     summary: {

@@ -19,7 +19,14 @@ import { canonicalJson, type Clock, createIds, type JsonObject, noFaults, noTele
 import { type Filesystem, openFilesystem } from '../effects/index.ts';
 import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
 import type { SessionPackages } from '../packages/index.ts';
-import { type RunRecord, Runs, runSessionHooks, SIDE_BRANCH_KINDS, type SideBranchKind } from '../runs/index.ts';
+import {
+  type DamagedRun,
+  type RunRecord,
+  Runs,
+  runSessionHooks,
+  SIDE_BRANCH_KINDS,
+  type SideBranchKind,
+} from '../runs/index.ts';
 import type { Principal, SessionContext } from '../sessions/index.ts';
 import { addProject, appendFeed, ensureTenant, findProject, startHeartbeat, type Store } from '../store/index.ts';
 import { acceptArguments, guardedToolOf, inputOf, settledGuardTool, ToolRegistry } from '../tools/index.ts';
@@ -52,8 +59,10 @@ export interface Runtime {
   readonly supervisor: Supervisor;
   /** Sessions that travel. */
   readonly packages: SessionPackages;
-  /** Runs that dead processes had left when this one opened. */
+  /** Runs that dead processes had left when this one opened, and that were let go of. */
   readonly reconciled: readonly string[];
+  /** The others: left exactly as they are stored, since a record of them is damaged. */
+  readonly damaged: readonly DamagedRun[];
   close(): Promise<void>;
 }
 
@@ -160,7 +169,8 @@ async function assemble(
     supervision: supervisor,
   });
   runs.define(sessionKeeper(keeping));
-  const reconciled = await runs.reconcile();
+  const { released: reconciled, damaged } = await runs.recover();
+  for (const run of damaged) options.onDamage?.(run);
   const autonomy = new Autonomy({ store, sessions, trees: treesOf(histories) });
   await autonomy.sweep(instanceId);
   await packages.sweep();
@@ -176,7 +186,7 @@ async function assemble(
   };
   const close = (): Promise<void> => (closing ??= closeAll());
   const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy, supervisor, packages };
-  return { store, principal, projectId, ...parts, reconciled, close };
+  return { store, principal, projectId, ...parts, reconciled, damaged, close };
 }
 
 /** A repair starts only from a workspace of which every content was read just before. */

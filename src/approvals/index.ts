@@ -1,3 +1,4 @@
+export { auditRequests, type DamagedRequest } from './audit.ts';
 export {
   type ApprovalBatch,
   type BatchCall,

@@ -92,6 +92,9 @@ function linesOf(found: WholeAudit, colours: Parameters<Result['lines']>[0]): re
     ...found.sessionProblems.map(
       (one) => `  session ${displayText(one.rootFrameId)}: ${one.problem} ${displayText(one.reference)}`,
     ),
+    ...found.damaged.map(
+      ({ what, id, code, why }) => `  ${what.replaceAll('_', ' ')} ${displayText(id)}: ${code}: ${displayText(why)}`,
+    ),
     ...found.operationErrors.map((error) => `  operations: ${displayText(error)}`),
     ...(head?.problems ?? []).map(
       ({ rootFrameId, what, problem, reference }) =>

@@ -2,6 +2,7 @@ import type pc from 'picocolors';
 import type { CallView, RunView } from '../app/index.ts';
 import { outcomeLine } from '../calls/index.ts';
 import { displayText } from '../core/index.ts';
+import type { DamagedRun } from '../runs/index.ts';
 
 type Colours = ReturnType<typeof pc.createColors>;
 
@@ -14,7 +15,8 @@ const STATUS_WORDS = {
 } as const;
 
 /** How a run stands, in words: never "failed" alone about something that may have happened. */
-export function standingWords(view: Pick<RunView, 'status' | 'outcome'>): string {
+export function standingWords(view: Pick<RunView, 'status' | 'outcome' | 'damage'>): string {
+  if (view.damage) return 'damaged, outcome unknown';
   if (view.outcome === 'unknown') return `${STATUS_WORDS[view.status]}, outcome unknown`;
   if (view.outcome === 'interrupted') return 'interrupted';
   return STATUS_WORDS[view.status];
@@ -41,6 +43,7 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
   return [
     `run ${view.runId}  ${painted(view, colours)}`,
     ...(view.reason === '' ? [] : [`  why: ${displayText(view.reason)}`]),
+    ...damageLines(view, colours),
     ...(view.goals === null ? [] : [`  goal: ${cut(displayText(view.goals.mission), 100)}`]),
     ...view.sideBranches.map(sideBranchLine),
     ...view.calls.flatMap((call) => callLines(call, colours)),
@@ -58,6 +61,20 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
 
 /** A living process has it, and goes on by itself: a guard, or a run with more than one call at once. */
 const isCarriedOut = ({ status, outcome }: RunView): boolean => status === 'running' && outcome === null;
+
+/** Nothing of it is moved until the record is mended. */
+function damageLines({ damage }: RunView, colours: Colours): readonly string[] {
+  if (!damage) return [];
+  return [
+    `  ${colours.red('damaged')}: ${damage.code}: ${displayText(damage.why)}`,
+    '      its process is dead, and it is left as it is; to see what is damaged: holdfast audit',
+  ];
+}
+
+/** A run of a list that cannot be shown, in one line. */
+export function damagedRow({ runId, code }: Pick<DamagedRun, 'runId' | 'code'>, colours: Colours): string {
+  return `${displayText(runId)}  ${colours.red('damaged')}  ${code}; to see it: holdfast audit`;
+}
 
 function sideBranchLine({ type, turnsUsed, maxTurns, state, text }: RunView['sideBranches'][number]): string {
   const said = text === '' ? '' : `: ${cut(displayText(text), 80)}`;

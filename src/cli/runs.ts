@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { RunView } from '../app/index.ts';
+import type { DamagedRun } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
-import { runRow } from './run-lines.ts';
+import { damagedRow, runRow } from './run-lines.ts';
 import { tell } from './tell-run.ts';
 import { type RunOptions, withAgents, withoutAgents } from './with-runtime.ts';
 
@@ -38,16 +39,38 @@ async function list(context: CommandContext, options: RunOptions & { limit: stri
     const limit = wholeNumber(limitText, 200);
     const page = await runtime.runs.list(runtime.principal, before === undefined ? { limit } : { before, limit });
     const views: RunView[] = [];
-    for (const run of page.items) views.push(await viewOfRun(runtime, runtime.principal, run.runId));
+    const damaged: Pick<DamagedRun, 'runId' | 'code' | 'why'>[] = [...page.damaged];
+    for (const { runId } of page.items) {
+      const shown = await orDamage(runId, viewOfRun(runtime, runtime.principal, runId));
+      if ('why' in shown) damaged.push(shown);
+      else views.push(shown);
+    }
     context.output.result({
-      document: { runs: views.map(runDocument), next: page.next },
+      document: {
+        runs: views.map(runDocument),
+        damaged: damaged.map(({ runId, code, why }) => ({ run_id: runId, code, why })),
+        next: page.next,
+      },
       lines: (colours) => [
-        ...(views.length === 0 ? ['There are no runs yet.'] : views.map((view) => runRow(view, colours))),
+        ...(views.length + damaged.length === 0 ? ['There are no runs yet.'] : []),
+        ...views.map((view) => runRow(view, colours)),
+        ...damaged.map((run) => damagedRow(run, colours)),
         ...(page.next === null ? [] : [`More: holdfast runs list --before ${page.next}`]),
       ],
     });
     return 0;
   });
+}
+
+/** One run that cannot be shown keeps no other from its place in the list. */
+async function orDamage(runId: string, view: Promise<RunView>) {
+  try {
+    return await view;
+  } catch (error) {
+    const { HoldfastError } = await import('../core/index.ts');
+    if (!(error instanceof HoldfastError) || error.family !== 'corruption') throw error;
+    return { runId, code: error.code, why: error.message };
+  }
 }
 
 function wholeNumber(text: string, most: number): number {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Holdfast, HoldfastConfig } from '../app/index.ts';
 import { fail, type Log } from '../core/index.ts';
+import type { DamagedRun } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import type { Terminal } from './terminal.ts';
 import { version } from './version.ts';
@@ -37,9 +38,11 @@ async function serve(context: CommandContext, options: Options): Promise<ExitCod
   };
   const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir, configured: config.dataDir });
   const signal = nextSignal();
-  const configured = await openConfigured(config, dataDir);
+  const log = await logOf(terminal, options);
+  const onDamage = ({ runId, code, why }: DamagedRun): void =>
+    log.error('serve.run_damaged', { run_id: runId, code, why, resolve: 'holdfast audit' });
+  const configured = await openConfigured({ onDamage, ...config }, dataDir);
   try {
-    const log = await logOf(terminal, options);
     const gateway = await openGateway({
       holdfast: configured.holdfast,
       host: options.host,

@@ -1,4 +1,5 @@
 import type { Configured, Holdfast } from '../app/index.ts';
+import type { DamagedRun } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 
 export interface RunOptions {
@@ -12,12 +13,13 @@ export async function withConfigured(
   options: RunOptions,
   work: (configured: Configured) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { loadConfigFile, openConfigured, readConfiguration } = await import('../app/index.ts');
+  const { damagedLine, loadConfigFile, openConfigured, readConfiguration } = await import('../app/index.ts');
   const { fail } = await import('../core/index.ts');
   const config = await loadConfigFile(options.config);
   if (!config) throw fail('CONFIG_MISSING', 'There is no holdfast.config.ts in this folder.');
   const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir, configured: config.dataDir });
-  const configured = await openConfigured(config, dataDir);
+  const onDamage = (run: DamagedRun): void => void terminal.stderr.write(`holdfast: ${damagedLine(run)}\n`);
+  const configured = await openConfigured({ onDamage, ...config }, dataDir);
   try {
     return await work(configured);
   } finally {
@@ -34,12 +36,14 @@ export async function withoutAgents(
   options: RunOptions,
   work: (holdfast: Holdfast) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { Holdfast, loadConfigFile, readConfiguration } = await import('../app/index.ts');
+  const { damagedLine, Holdfast, loadConfigFile, readConfiguration } = await import('../app/index.ts');
   const config = await loadConfigFile(options.config);
   const { agents, mcpServers: _servers, ...settings } = config ?? { agents: [] };
   const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir, configured: config?.dataDir });
   const tools = [...new Set([...(settings.tools ?? []), ...agents.flatMap((agent) => agent.tools ?? [])])];
-  const holdfast = await Holdfast.open({ ...settings, dataDir, tools, create: false, secretsIn: terminal.env });
+  const onDamage = (run: DamagedRun): void => void terminal.stderr.write(`holdfast: ${damagedLine(run)}\n`);
+  const how = { dataDir, tools, create: false, secretsIn: terminal.env };
+  const holdfast = await Holdfast.open({ onDamage, ...settings, ...how });
   try {
     return await work(holdfast);
   } finally {

@@ -11,8 +11,11 @@ export async function carryOn(gateway: GatewayContext, principal: Principal, run
   try {
     return await goOn(gateway, principal, run);
   } catch (error) {
-    if (error instanceof HoldfastError && LEFT_TO_OTHERS.has(error.code)) return false;
-    throw error;
+    if (!(error instanceof HoldfastError)) throw error;
+    // The decision stands; the run is left as it is until its record is mended.
+    if (error.code === 'RUN_DAMAGED') tellFailure(gateway.log, run.runId, error);
+    else if (!LEFT_TO_OTHERS.has(error.code)) throw error;
+    return false;
   }
 }
 

@@ -1,11 +1,12 @@
-import { LIMITS } from '../core/index.ts';
+import { fail, LIMITS } from '../core/index.ts';
 import type { ReadTx } from '../store/index.ts';
 import type { RunListener } from './context.ts';
+import type { DamagedRun } from './damage.ts';
 import { isFollowUp } from './follow-up.ts';
 import type { RunRecord } from './model.ts';
 import type { RunNewsItem } from './run-news.ts';
 import * as sql from './run-queries.ts';
-import { isReady, requireRun, runOf, runTree } from './run-store.ts';
+import { exact, isDamaged, isReady, readRun, requireRun, runTree } from './run-store.ts';
 import type { WaitingHost } from './waiting.ts';
 
 /** How a process that carries decided runs on is told of them. */
@@ -46,7 +47,10 @@ export class Following {
   async takeUpDecided(): Promise<void> {
     for (let after = ''; !this.#closed; ) {
       const page = await this.#host.store.read('runs.waiting', (tx) => waitingAfter(tx, after));
-      for (const { principal, runId } of page) await this.#hearReady({ tenant: principal.tenant, runId });
+      for (const run of page) {
+        if (isDamaged(run)) this.#tell(run.runId, fail('RUN_RECORD_BROKEN', run.why));
+        else await this.#hearReady({ tenant: run.principal.tenant, runId: run.runId });
+      }
       const last = page.at(-1);
       if (!last || page.length < LIMITS.sessionPageRows) return;
       after = last.runId;
@@ -122,8 +126,9 @@ export class Following {
   }
 }
 
-async function waitingAfter(tx: ReadTx, after: string): Promise<readonly RunRecord[]> {
-  return (await tx.all(sql.LIST_WAITING, [after, LIMITS.sessionPageRows])).map(runOf);
+/** One that cannot be read keeps no other from being carried on. */
+async function waitingAfter(tx: ReadTx, after: string): Promise<readonly (RunRecord | DamagedRun)[]> {
+  return (await tx.all(exact(sql.LIST_WAITING), [after, LIMITS.sessionPageRows])).map(readRun);
 }
 
 /**

@@ -106,7 +106,10 @@ function takeBack(
 }
 
 /** Whether the calls of a run were proposed from outside, so that nobody can take it up. */
-export async function isModelless({ store }: CallsContext, { model, principal, place }: RunRecord): Promise<boolean> {
+export async function isModelless(
+  { store }: Pick<CallsContext, 'store'>,
+  { model, principal, place }: RunRecord,
+): Promise<boolean> {
   if (model !== NO_MODEL) return false;
   const session = await store.read('runs.kind', (tx) => requireSession(tx, principal, place.rootFrameId));
   return session.kind === KIND;

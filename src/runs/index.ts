@@ -1,5 +1,6 @@
 export type { Agent, Driving, ModelRetries, RunListener, RunsContext } from './context.ts';
 export { childTool } from './child-call.ts';
+export type { Damage, DamagedRun } from './damage.ts';
 export type { StartRun } from './begin-run.ts';
 export { goalsOf } from './goals.ts';
 export { branchGroups, type GroupWithCalls, messagesOf } from './history.ts';
@@ -13,6 +14,7 @@ export {
   openNextModellessRun,
 } from './guard-run.ts';
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';
+export { auditRunRecords, findDamagedRuns, type ProofContext } from './orphans.ts';
 export { findRunOfTurn, type RunPage, runTree } from './run-store.ts';
 export { type ResumeOptions, Runs } from './service.ts';
 export type { RunHandle } from './carried-runs.ts';

@@ -1,98 +1,220 @@
-import { ledgerCalls, ledgerResultOf, outcomeOfStored, recordRecovered } from '../calls/index.ts';
-import { LIMITS } from '../core/index.ts';
+import { fail, HoldfastError, LIMITS } from '../core/index.ts';
+import {
+  type CallsContext,
+  type LedgerCall,
+  ledgerCalls,
+  ledgerResultOf,
+  provedOutcomeOfStored,
+  resultEvent,
+} from '../calls/index.ts';
 import { latestRequest } from '../approvals/index.ts';
-import { appendFeed } from '../store/index.ts';
+import { appendEvent, type NewEvent } from '../sessions/index.ts';
+import { appendFeed, type ReadTx } from '../store/index.ts';
 import { allEnded } from './all-ended.ts';
 import type { RunsContext } from './context.ts';
+import { type Damage, type DamagedRun, damageOf } from './damage.ts';
 import { endDeadModellessRun, isModelless } from './guard-run.ts';
 import { branchGroups } from './history.ts';
 import type { RunRecord } from './model.ts';
 import * as sql from './run-queries.ts';
-import { runOf } from './run-store.ts';
+import { apart, exact, isDamaged, readRun } from './run-store.ts';
 import { isOfMainLine } from './side-branch/told.ts';
 
 /** What an interrupted run comes to. */
-type Left =
+type Stand =
   | { readonly status: 'failed'; readonly code: 'OUTCOME_UNKNOWN'; readonly message: string }
   | { readonly status: 'waiting_confirmation' }
   | { readonly status: 'running' };
+
+/** How a run of a dead process stands once its records are proved, and the results that its ledger does not have yet. */
+interface Left {
+  readonly stand: Stand;
+  readonly results: readonly NewEvent[];
+}
+
+/** What proving a run's records needs. */
+export type ProofContext = Pick<CallsContext, 'store' | 'clock' | 'operations'>;
+
+/** What recovery did with the runs whose processes are dead. */
+export interface Released {
+  readonly released: readonly string[];
+  /** Left exactly as they are stored: a record that they rest on is damaged. */
+  readonly damaged: readonly DamagedRun[];
+}
 
 /**
  * Lets go of every run whose process is dead, a page at a time. A call that was started and has no result gets the
  * outcome that its stored operation says, unknown included; nothing is run and nobody is asked. The run of a dead guard
  * ends, since nobody can take it up. What belongs to a living process is never touched. The runs of a page are let go of
- * side by side, so that they share commits.
+ * side by side, so that they share commits. One with a damaged record is left as it is and told, and the others are let
+ * go of; whatever else fails is thrown.
  */
-export async function releaseOrphans(context: RunsContext): Promise<readonly string[]> {
+export async function releaseOrphans(context: RunsContext): Promise<Released> {
   const released: string[] = [];
-  const { store, clock } = context.calls;
+  const damaged: DamagedRun[] = [];
   await context.calls.faults.reach('recovery-started');
-  for (;;) {
-    const rows = await store.read('runs.orphans', (tx) =>
-      tx.all(sql.LIST_ORPHANS, [clock.nowMs(), LIMITS.sessionPageRows]),
-    );
-    const runs = rows.map(runOf);
-    await allEnded(runs.map((run) => release(context, run)));
-    released.push(...runs.map(({ runId }) => runId));
-    if (rows.length < LIMITS.sessionPageRows) break;
+  for await (const page of orphans(context.calls)) {
+    const ends = await allEnded(page.map(async (run) => (isDamaged(run) ? run : tryRelease(context, run))));
+    for (const end of ends) {
+      if (typeof end === 'string') released.push(end);
+      else if (end !== null) damaged.push(end);
+    }
   }
   await context.calls.faults.reach('recovery-finished');
-  return released;
+  return { released, damaged };
 }
 
-async function release(context: RunsContext, run: RunRecord): Promise<void> {
+/**
+ * The runs that recovery would leave as they are, because a record that they rest on is damaged. Changes nothing. A
+ * `tenant` names whose; without one, those of all.
+ */
+export async function findDamagedRuns(context: ProofContext, tenant?: string): Promise<readonly DamagedRun[]> {
+  const found: DamagedRun[] = [];
+  for await (const page of orphans(context))
+    for (const run of page) {
+      if (tenant !== undefined && tenant !== (isDamaged(run) ? run.tenant : run.principal.tenant)) continue;
+      const damaged = isDamaged(run) ? run : await damageIn(context, run);
+      if (damaged) found.push(damaged);
+    }
+  return found;
+}
+
+/** RUN_DAMAGED for a run that recovery left as it is: nothing of it is moved until the damage is mended. */
+export async function requireSound(context: ProofContext, run: RunRecord): Promise<void> {
+  const damage = await damageOfOrphan(context, run);
+  if (damage === null) return;
+  const { code, why } = damage;
+  const details = { record: code };
+  throw fail('RUN_DAMAGED', `The run is left as it is, since a record of it is damaged (${code}): ${why}`, { details });
+}
+
+/** What keeps the recovery of a run from letting go of it; null where nothing does, or it has nothing to do there. */
+export async function damageOfOrphan(context: ProofContext, run: RunRecord): Promise<DamagedRun | null> {
+  const { store, clock } = context;
+  if (run.state.status !== 'running' || run.state.ownerInstanceId === null) return null;
+  const left = await store.read('runs.orphan', (tx) => tx.get(sql.IS_ORPHAN, [run.runId, clock.nowMs()]));
+  return left ? damageIn(context, run) : null;
+}
+
+async function* orphans({ store, clock }: ProofContext): AsyncGenerator<readonly (RunRecord | DamagedRun)[]> {
+  for (let after = ''; ; ) {
+    const params = [clock.nowMs(), after, LIMITS.sessionPageRows];
+    const rows = await store.read('runs.orphans', (tx) => tx.all(exact(sql.LIST_ORPHANS), params));
+    const page = rows.map(readRun);
+    yield page;
+    const last = page.at(-1);
+    if (!last || page.length < LIMITS.sessionPageRows) return;
+    after = last.runId;
+  }
+}
+
+/** The id of a run that was let go of, the damage of one that was left, null for one that is no longer the dead one's. */
+async function tryRelease(context: RunsContext, run: RunRecord): Promise<string | DamagedRun | null> {
+  const { store, clock } = context.calls;
+  try {
+    await release(context, run);
+    return run.runId;
+  } catch (error) {
+    const damage = damageOfRecovery(error);
+    if (damage === null) throw error;
+    // Another process may have let go of it meanwhile, or have deleted it with its session.
+    const left = await store.read('runs.orphan', (tx) => tx.get(sql.IS_ORPHAN, [run.runId, clock.nowMs()]));
+    return left ? { runId: run.runId, tenant: run.principal.tenant, ...damage } : null;
+  }
+}
+
+async function damageIn(context: ProofContext, run: RunRecord): Promise<DamagedRun | null> {
+  try {
+    if (!(await isModelless(context, run))) await leftOf(context, run);
+    return null;
+  } catch (error) {
+    const damage = damageOfRecovery(error);
+    if (damage === null) throw error;
+    return { runId: run.runId, tenant: run.principal.tenant, ...damage };
+  }
+}
+
+/** A record that a run names and that is gone is damage, too. */
+function damageOfRecovery(error: unknown): Damage | null {
+  const isGone = error instanceof HoldfastError && error.family === 'not_found';
+  return isGone ? { code: 'RUN_RECORD_BROKEN', why: `What the run names is gone (${error.code}).` } : damageOf(error);
+}
+
+async function release({ calls }: RunsContext, run: RunRecord): Promise<void> {
   const deadOwner = run.state.status === 'running' ? run.state.ownerInstanceId : null;
   if (deadOwner === null) return;
-  if (await isModelless(context.calls, run)) return endDeadModellessRun(context.calls, run, deadOwner);
-  const left = await leftOf(context, run);
-  const { store, clock } = context.calls;
-  const failed = left.status === 'failed' ? left : null;
-  const params = [left.status, failed?.code ?? null, failed?.message ?? null, clock.nowMs(), run.runId, deadOwner];
-  await store.write('runs.release', async (tx) => {
+  if (await isModelless(calls, run)) return endDeadModellessRun(calls, run, deadOwner);
+  // Everything is read and proved before anything is written, and all of it is one commit.
+  const { stand, results } = await leftOf(calls, run);
+  const failed = stand.status === 'failed' ? stand : null;
+  const now = calls.clock.nowMs();
+  const params = [stand.status, failed?.code ?? null, failed?.message ?? null, now, run.runId, deadOwner];
+  await calls.store.write('runs.release', async (tx) => {
     const { changes } = await tx.run(sql.RELEASE_ORPHAN, params);
     if (changes === 0) return;
-    const kind = left.status === 'running' ? 'run.interrupted' : `run.${left.status}`;
+    for (const result of results) await appendEvent(tx, calls.sessions, run.principal, result);
+    const kind = stand.status === 'running' ? 'run.interrupted' : `run.${stand.status}`;
     await appendFeed(tx, { tenantId: run.principal.tenant, kind, reference: run.runId });
   });
 }
 
-async function leftOf(context: RunsContext, run: RunRecord): Promise<Left> {
-  const { store } = context.calls;
+async function leftOf(context: ProofContext, run: RunRecord): Promise<Left> {
+  const { store } = context;
   const { rootFrameId, branchId, turnId } = run.place;
   const groups = await store.read('runs.history', (tx) => branchGroups(tx, run.principal, rootFrameId, branchId));
   const last = groups.findLast(({ group }) => group.turnId === turnId && isOfMainLine(group));
-  if (!last || last.group.kind !== 'native_tools') return { status: 'running' };
+  if (!last || last.group.kind !== 'native_tools') return { stand: { status: 'running' }, results: [] };
   const { groupId } = last.group;
   const calls = await store.read('runs.calls', (tx) => ledgerCalls(tx, run.principal, groupId));
+  const results: NewEvent[] = [];
   let unknown: string | null = null;
   for (const call of calls) {
     if (call.statusRef === null || (call.hasResult && call.outcome?.state !== 'unknown')) continue;
-    const outcome = await outcomeOfStored(context.calls, run.principal, call.statusRef);
-    const of = ledgerResultOf(groupId, run.runId, call);
-    if (!call.hasResult) await recordRecovered(context.calls, run.principal, of, outcome);
+    const outcome = await provedOutcomeOfStored(context, run.principal, call.statusRef);
+    if (!call.hasResult) results.push(resultEvent(ledgerResultOf(groupId, run.runId, call), outcome));
     if (outcome.state === 'unknown') unknown = call.toolName;
   }
-  if (unknown !== null)
-    return {
-      status: 'failed',
-      code: 'OUTCOME_UNKNOWN',
-      message: `The outcome of a call of ${unknown} is unknown: its process ended before the answer was written down.`,
-    };
-  return (await waits(context, run, groupId, calls)) ? { status: 'waiting_confirmation' } : { status: 'running' };
+  // Read also where it decides nothing: a run whose records do not hold is not moved at all.
+  const waiting = await store.read('runs.request', (tx) => waits(tx, run, groupId, calls));
+  if (unknown !== null) return { stand: failedFor(unknown), results };
+  return { stand: { status: waiting ? 'waiting_confirmation' : 'running' }, results };
 }
 
+const failedFor = (toolName: string): Stand => ({
+  status: 'failed',
+  code: 'OUTCOME_UNKNOWN',
+  message: `The outcome of a call of ${toolName} is unknown: its process ended before the answer was written down.`,
+});
+
 async function waits(
-  context: RunsContext,
-  run: RunRecord,
+  tx: ReadTx,
+  { principal }: RunRecord,
   groupId: string,
-  calls: readonly { readonly callId: string; readonly outcome: unknown }[],
+  calls: readonly LedgerCall[],
 ): Promise<boolean> {
+  let waiting = false;
   for (const call of calls) {
     if (call.outcome) continue;
-    const request = await context.calls.store.read('runs.request', (tx) =>
-      latestRequest(tx, run.principal, groupId, call.callId),
-    );
-    if (request?.status.state === 'pending') return true;
+    const request = await latestRequest(tx, principal, groupId, call.callId);
+    waiting ||= request?.status.state === 'pending';
   }
-  return false;
+  return waiting;
+}
+
+/**
+ * Every run of a tenant of which a record is damaged: its own row, whatever state it is in, or one that its recovery
+ * rests on, where its process is dead. Changes nothing.
+ */
+export async function auditRunRecords(context: ProofContext, tenant: string): Promise<readonly DamagedRun[]> {
+  const found = [...(await findDamagedRuns(context, tenant))];
+  const known = new Set(found.map(({ runId }) => runId));
+  for (let after = ''; ; ) {
+    const params = [tenant, after, LIMITS.sessionPageRows];
+    const rows = await context.store.read('runs.audit', (tx) => tx.all(exact(sql.AUDIT_RUNS), params));
+    const { damaged } = apart(rows.map(readRun));
+    found.push(...damaged.filter(({ runId }) => !known.has(runId)));
+    const last = rows.at(-1);
+    if (!last || rows.length < LIMITS.sessionPageRows) return found;
+    after = String(last['trace_id']);
+  }
 }

@@ -58,13 +58,21 @@ export const IS_STOP_ASKED = `SELECT stop_requested_at FROM traces WHERE trace_i
 export const STOP_OF_OWN = `SELECT stop_requested_at FROM traces
   WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
 
-/** now, limit. Runs whose owner is dead. Reads the unfinished ones only, by their own index. */
-export const LIST_ORPHANS = `SELECT ${COLUMNS} FROM traces INDEXED BY traces_unfinished
-  WHERE status IN ('running', 'waiting_confirmation') AND status = 'running' AND root_frame_id IS NOT NULL
-  AND owner_instance_id IS NOT NULL AND NOT EXISTS (
+const OF_THE_DEAD = `status = 'running' AND root_frame_id IS NOT NULL AND owner_instance_id IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM instances i WHERE i.instance_id = traces.owner_instance_id
-      AND i.ended_at_ms IS NULL AND i.lease_until_ms > ?)
+      AND i.ended_at_ms IS NULL AND i.lease_until_ms > ?)`;
+
+/** now, after, limit. Runs whose owner is dead. Reads the unfinished ones only, by their own index. */
+export const LIST_ORPHANS = `SELECT ${COLUMNS} FROM traces INDEXED BY traces_unfinished
+  WHERE status IN ('running', 'waiting_confirmation') AND ${OF_THE_DEAD} AND trace_id > ?
   ORDER BY trace_id LIMIT ?`;
+
+/** trace, now. Whether the run still belongs to a process that is dead. */
+export const IS_ORPHAN = `SELECT 1 FROM traces WHERE trace_id = ? AND ${OF_THE_DEAD}`;
+
+/** tenant, after, limit. Every run of a tenant, oldest first, to be proved. */
+export const AUDIT_RUNS = `SELECT ${COLUMNS} FROM traces
+  WHERE tenant_id = ? AND trace_id > ? AND root_frame_id IS NOT NULL ORDER BY trace_id LIMIT ?`;
 
 /** status, code, message, now, trace, dead owner. */
 export const RELEASE_ORPHAN = `UPDATE traces SET status = ?, error_code = ?, error_message = ?,

@@ -1,8 +1,17 @@
 import { hasPending } from '../approvals/index.ts';
-import { canonicalJson, fail, type JsonObject, JSON_PROFILES, LIMITS, readCanonicalJson } from '../core/index.ts';
+import {
+  canonicalJson,
+  fail,
+  HoldfastError,
+  type JsonObject,
+  JSON_PROFILES,
+  LIMITS,
+  readCanonicalJson,
+} from '../core/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import { appendFeed, type ReadTx, type Row, type Tx } from '../store/index.ts';
 import { storedContext } from './config/stored-context.ts';
+import { type DamagedRun, damageOf } from './damage.ts';
 import type { RunPlace, RunRecord, RunStatus } from './model.ts';
 import * as sql from './run-queries.ts';
 
@@ -44,9 +53,14 @@ export async function insertRun(tx: Tx, run: NewRun): Promise<void> {
   await appendFeed(tx, { tenantId: principal.tenant, kind: 'run.started', reference: run.runId });
 }
 
-/** The run, or RUN_NOT_FOUND: another tenant's run is not told apart from one that does not exist. */
+/** Numbers as they are stored, whatever somebody stored: read as numbers, one beyond 2^53 would be the whole page's end. */
+export const exact = (text: string) => ({ text, integers: 'bigint' }) as const;
+
+/**
+ * The run, or RUN_NOT_FOUND: another tenant's run is not told apart from one that does not exist. Throws as `runOf`.
+ */
 export async function requireRun(tx: ReadTx, principal: Principal, runId: string): Promise<RunRecord> {
-  const row = await tx.get(sql.SELECT_RUN, [runId, principal.tenant]);
+  const row = await tx.get(exact(sql.SELECT_RUN), [runId, principal.tenant]);
   if (!row) throw fail('RUN_NOT_FOUND', 'There is no such run.');
   return runOf(row);
 }
@@ -64,6 +78,8 @@ export async function findRunOfTurn(
 
 export interface RunPage {
   readonly items: readonly RunRecord[];
+  /** Those of the page whose own record cannot be read. */
+  readonly damaged: readonly DamagedRun[];
   readonly next: string | null;
 }
 
@@ -73,9 +89,16 @@ export async function listRuns(
   principal: Principal,
   query: { readonly before?: string; readonly limit: number },
 ): Promise<RunPage> {
-  const rows = await tx.all(sql.LIST_RUNS, [principal.tenant, query.before ?? '\u{10ffff}', query.limit + 1]);
-  const items = rows.slice(0, query.limit).map(runOf);
-  return { items, next: rows.length > query.limit ? (items.at(-1)?.runId ?? null) : null };
+  const params = [principal.tenant, query.before ?? '\u{10ffff}', query.limit + 1];
+  const rows = await tx.all(exact(sql.LIST_RUNS), params);
+  const page = rows.slice(0, query.limit).map(readRun);
+  const next = rows.length > query.limit ? (page.at(-1)?.runId ?? null) : null;
+  return { ...apart(page), next };
+}
+
+/** Runs that could be read, and those that could not. */
+export function apart(runs: readonly (RunRecord | DamagedRun)[]): Omit<RunPage, 'next'> {
+  return { items: runs.filter((run): run is RunRecord => !isDamaged(run)), damaged: runs.filter(isDamaged) };
 }
 
 export type RunEnd = Exclude<RunStatus, { status: 'running' }>;
@@ -171,8 +194,20 @@ export async function findChild(
 
 /** The run and every run below it, the oldest first, at most `LIMITS.runTree`. */
 export async function runTree(tx: ReadTx, principal: Principal, runId: string): Promise<readonly RunRecord[]> {
-  return (await tx.all(sql.LIST_TREE, [runId, principal.tenant, LIMITS.runTree])).map(runOf);
+  return (await treeRows(tx, principal, runId)).map(runOf);
 }
+
+/** The same, with those whose own record cannot be read. */
+export async function readTree(
+  tx: ReadTx,
+  principal: Principal,
+  runId: string,
+): Promise<readonly (RunRecord | DamagedRun)[]> {
+  return (await treeRows(tx, principal, runId)).map(readRun);
+}
+
+const treeRows = (tx: ReadTx, { tenant }: Principal, runId: string): Promise<Row[]> =>
+  tx.all(exact(sql.LIST_TREE), [runId, tenant, LIMITS.runTree]);
 
 /** Whether nobody living carries a run of the tree out, and none of them waits for a person. */
 export async function isReady(tx: ReadTx, tree: readonly RunRecord[]): Promise<boolean> {
@@ -183,7 +218,39 @@ export async function isReady(tx: ReadTx, tree: readonly RunRecord[]): Promise<b
   return true;
 }
 
+/**
+ * The run that a row says. Throws RUN_RECORD_BROKEN or JSON_NOT_CANONICAL for a row that was changed behind the program's
+ * back; each names the command that shows what is damaged.
+ */
 export function runOf(row: Row): RunRecord {
+  try {
+    return recordOf(row);
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.family !== 'corruption') throw error;
+    throw fail(error.code, error.message, { cause: error, resolve: SHOW_DAMAGE });
+  }
+}
+
+/** The run of a row, or what is wrong with the row itself. */
+export function readRun(row: Row): RunRecord | DamagedRun {
+  try {
+    return runOf(row);
+  } catch (error) {
+    const damage = damageOf(error);
+    if (damage === null) throw error;
+    return { runId: text(row, 'trace_id'), tenant: text(row, 'tenant_id'), ...damage };
+  }
+}
+
+export const isDamaged = (run: RunRecord | DamagedRun): run is DamagedRun => 'why' in run;
+
+/** The command that shows what is damaged, and the way out. */
+const SHOW_DAMAGE =
+  'See what is damaged: holdfast audit. Mend the record, or restore a backup; the run can be carried on then.';
+
+function recordOf(row: Row): RunRecord {
+  if (Object.values(row).some((value) => typeof value === 'bigint' && !Number.isSafeInteger(Number(value))))
+    throw fail('RUN_RECORD_BROKEN', 'A stored number of a run is beyond 2^53.');
   return {
     runId: text(row, 'trace_id'),
     principal: { tenant: text(row, 'tenant_id'), subject: text(row, 'subject_id'), roles: rolesOf(row) },

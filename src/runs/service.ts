@@ -10,7 +10,8 @@ import { type OpenSideBranch, openSideBranch } from './side-branch/composed.ts';
 import type { GoalTree } from './trace/model.ts';
 import { freezeAgent, thawAgent } from './frozen.ts';
 import type { ChildCall, RunRecord } from './model.ts';
-import { releaseOrphans } from './orphans.ts';
+import type { Damage } from './damage.ts';
+import { damageOfOrphan, type Released, releaseOrphans, requireSound } from './orphans.ts';
 import { adoptConfig, listRuns, type RunPage, requireRun, runTree, takeRun } from './run-store.ts';
 import { stopTree } from './stop-run.ts';
 import { SupervisedRuns } from './supervised-runs.ts';
@@ -79,7 +80,8 @@ export class Runs {
   /**
    * Carries a run on that waits, was interrupted, or failed; what is unknown in it is asked about first. A run that
    * still waits for a decision stands as before afterwards. It goes on as it was frozen when it began, or with `adopt`
-   * as its agent is defined now. Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, AGENT_UNKNOWN, and as `thawAgent`.
+   * as its agent is defined now. Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, RUN_DAMAGED, AGENT_UNKNOWN, and as
+   * `thawAgent`.
    */
   async resume(
     principal: Principal,
@@ -105,6 +107,7 @@ export class Runs {
     const run = await this.get(principal, runId);
     // Such as the run of a guard that was killed, whose agent is defined nowhere.
     if (run.state.status === 'stopped' && !this.#agents.has(run.agent)) throw notTaken(run);
+    await requireSound(this.#context.calls, run);
     const agent = agentFor(run, this.#agent(run.agent));
     if (await this.#supervised.isOpen(run)) return this.#carried.carryOver(run, agent, listener);
     if (!adopt) thawAgent(run, agent);
@@ -146,9 +149,11 @@ export class Runs {
 
   /**
    * Writes down a side branch of a run that nobody carries out; whoever resumes the run gives it its turns before the
-   * main line's next. Answers its id. Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, RUN_BRANCH_UNKNOWN, INVALID_VALUE.
+   * main line's next. Answers its id. Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, RUN_DAMAGED, RUN_BRANCH_UNKNOWN,
+   * INVALID_VALUE.
    */
-  openSideBranch(principal: Principal, runId: string, branch: OpenSideBranch): Promise<string> {
+  async openSideBranch(principal: Principal, runId: string, branch: OpenSideBranch): Promise<string> {
+    await requireSound(this.#context.calls, await this.get(principal, runId));
     return openSideBranch(this.#context, principal, runId, branch);
   }
 
@@ -157,18 +162,23 @@ export class Runs {
     return this.#context.calls.store.read('runs.goals', (tx) => findRunGoals(tx, principal, runId));
   }
 
-  /** Puts a goal tree beside a run, in place of the one before. RUN_NOT_FOUND, RUN_ENDED, TRACE_RECORD_INVALID. */
-  setGoals(principal: Principal, runId: string, tree: GoalTree): Promise<void> {
+  /**
+   * Puts a goal tree beside a run, in place of the one before. RUN_NOT_FOUND, RUN_ENDED, RUN_DAMAGED,
+   * TRACE_RECORD_INVALID.
+   */
+  async setGoals(principal: Principal, runId: string, tree: GoalTree): Promise<void> {
     const { store, clock } = this.#context.calls;
+    await requireSound(this.#context.calls, await this.get(principal, runId));
     return store.write('runs.goals', (tx) => putRunGoals(tx, clock, principal, runId, tree));
   }
 
   /**
    * Stops a run and every run below it: what waits is cancelled, nothing more is started; what had started is unknown
-   * until it is known. A run of another living process is asked to stop and does so at its next step.
+   * until it is known. A run of another living process is asked to stop and does so at its next step. One that recovery
+   * left as it is, since a record of it is damaged, is RUN_DAMAGED; below another run it is passed over.
    */
   async stop(principal: Principal, runId: string): Promise<RunRecord> {
-    await this.get(principal, runId);
+    await requireSound(this.#context.calls, await this.get(principal, runId));
     for (const asked of await stopTree(this.#context, principal, runId)) this.#carried.stop(asked);
     this.#carried.stop(runId);
     const here = this.running(runId);
@@ -202,8 +212,18 @@ export class Runs {
    * Lets go of runs whose process is dead: one that was interrupted in a call becomes `failed` with an unknown
    * outcome, one whose reply waits goes back to waiting, any other can be resumed. Runs nothing. Answers their ids.
    */
-  reconcile(): Promise<readonly string[]> {
+  async reconcile(): Promise<readonly string[]> {
+    return (await this.recover()).released;
+  }
+
+  /** As `reconcile`; answers also which runs were left as they are, because a record that they rest on is damaged. */
+  recover(): Promise<Released> {
     return releaseOrphans(this.#context);
+  }
+
+  /** What keeps a run whose process is dead from being let go of; null where nothing does. */
+  damageOf(run: RunRecord): Promise<Damage | null> {
+    return damageOfOrphan(this.#context.calls, run);
   }
 
   /** Asks every run of this process to stop and waits for them. */

@@ -4,17 +4,23 @@ import { appendFeed, type Tx } from '../store/index.ts';
 import type { RunsContext } from './context.ts';
 import type { RunRecord } from './model.ts';
 import * as sql from './run-queries.ts';
-import { runTree } from './run-store.ts';
+import { damageOfOrphan } from './orphans.ts';
+import { apart, readTree } from './run-store.ts';
 
 /**
  * Asks a run and every run below it to stop, in one commit: what waits is cancelled, and a run that nobody living has
- * is stopped at once. Answers the ids of those that had not ended.
+ * is stopped at once. Answers the ids of those that had not ended. One below it of which a record is damaged is left as
+ * it is: nobody carries it out, and it must not keep the others from their end.
  */
 export async function stopTree(context: RunsContext, principal: Principal, runId: string): Promise<readonly string[]> {
-  return context.calls.store.write('runs.stop', async (tx) => {
+  const { store } = context.calls;
+  const before = await store.read('runs.stop', (tx) => readTree(tx, principal, runId));
+  const left = new Set<string>();
+  for (const run of apart(before).items) if (await damageOfOrphan(context.calls, run)) left.add(run.runId);
+  return store.write('runs.stop', async (tx) => {
     const asked: string[] = [];
-    for (const run of await runTree(tx, principal, runId))
-      if (await stopOne(tx, context, principal, run)) asked.push(run.runId);
+    for (const run of apart(await readTree(tx, principal, runId)).items)
+      if (!left.has(run.runId) && (await stopOne(tx, context, principal, run))) asked.push(run.runId);
     return asked;
   });
 }

@@ -4,6 +4,7 @@ import type { DataFolder } from '../data-folder.ts';
 import { HOLDFAST_SCHEMAS } from '../schemas.ts';
 import { inspectDataFolder } from '../upkeep.ts';
 import { failed, type HealthCheck, ok, warn } from './check.ts';
+import { checkRuns } from './run-checks.ts';
 
 const FROM_A_BACKUP = 'Stop every process, keep the folder as it is, and restore a backup into another one.';
 
@@ -40,6 +41,15 @@ function integrityOf(store: SqliteStore): HealthCheck {
   return failed('integrity', `findings: ${counts.join(', ')}`, FROM_A_BACKUP);
 }
 
+/** Asked last: where the database itself cannot be read, that is what has to be said. */
+async function runsOf(store: SqliteStore): Promise<HealthCheck> {
+  try {
+    return await checkRuns(store);
+  } catch (error) {
+    return refusal('runs', error);
+  }
+}
+
 /** The database of a folder whose rights are as they must be. An older one is only looked at, never migrated. */
 export async function checkStore(folder: DataFolder): Promise<HealthCheck[]> {
   try {
@@ -54,7 +64,7 @@ async function checkOpened(folder: DataFolder): Promise<HealthCheck[]> {
   try {
     const store = await openSqliteStore({ file: folder.database, schemas: HOLDFAST_SCHEMAS });
     try {
-      return [settingsOf(store), integrityOf(store)];
+      return [settingsOf(store), integrityOf(store), await runsOf(store)];
     } finally {
       await store.close();
     }

@@ -58,6 +58,8 @@ async function runsSince(
   let before: string | undefined;
   do {
     const page = await runs.list(principal, { limit: LIMITS.sessionPageRows, ...(before ? { before } : {}) });
+    const [damaged] = page.damaged;
+    if (damaged) throw fail('RUN_RECORD_BROKEN', damaged.why);
     for (const run of page.items) if (run.updatedAt >= since || isOpen(run)) found.push(run);
     if (found.length > LIMITS.reportRuns) return { runs: found.slice(0, LIMITS.reportRuns), whole: false };
     before = page.next ?? undefined;

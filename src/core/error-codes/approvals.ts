@@ -98,7 +98,7 @@ export const approvalsErrorCodes = {
     http: 500,
     exit: 2,
     retryable: false,
-    resolve: 'Restore the database from a backup; the request was changed outside Holdfast.',
+    resolve: 'See what is damaged: holdfast audit. Restore a backup; the request was changed outside Holdfast.',
   },
   PERMISSION_RULE_NOT_FOUND: {
     family: 'not_found',

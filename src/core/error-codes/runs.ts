@@ -35,7 +35,15 @@ export const runsErrorCodes = {
     http: 500,
     exit: 2,
     retryable: false,
-    resolve: 'Check the store (holdfast doctor) and restore a backup where the damage cannot be explained.',
+    resolve: 'See what is damaged: holdfast audit. Restore a backup where the damage cannot be explained.',
+  },
+  RUN_DAMAGED: {
+    family: 'corruption',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve:
+      'See what is damaged: holdfast audit. Mend the record, or restore a backup; the next start recovers the run.',
   },
   RUN_TURNS_USED_UP: {
     family: 'limit',

@@ -29,7 +29,8 @@ export const runRoutes = [
     creates: false,
     handle: async ({ gateway: { runtime }, principal, query: { after, limit = DEFAULT_PAGE } }) => {
       const found = await runtime.runs.list(principal, after === undefined ? { limit } : { limit, before: after });
-      return { runs: found.items.map(entryDocument), next: found.next };
+      const damaged = found.damaged.map(({ runId, code, why }) => ({ run_id: runId, code, why }));
+      return { runs: found.items.map(entryDocument), damaged, next: found.next };
     },
   }),
   route({

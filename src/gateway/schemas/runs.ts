@@ -109,6 +109,7 @@ export const runGoals = z.strictObject({ run_id: id, goals: json });
 /** One run whole: how it stands, what waits, what became of each call. */
 export const run = z.strictObject({
   ...runBase,
+  damage: z.strictObject({ code: text, why: text }).nullable(),
   text,
   calls: z.array(call),
   summary: z.strictObject({ reported_done: z.int(), verified: z.int(), unknown: z.int() }),
@@ -121,7 +122,9 @@ export const run = z.strictObject({
 
 /** One run of a list. */
 export const runEntry = z.strictObject(runBase);
-export const runPage = z.strictObject({ runs: z.array(runEntry), next });
+/** A run whose own record cannot be read: nothing is answered from it. */
+const damagedEntry = z.strictObject({ run_id: id, code: text, why: text });
+export const runPage = z.strictObject({ runs: z.array(runEntry), damaged: z.array(damagedEntry), next });
 
 /** What a run is begun with: a task, and the session it goes on with or the project of a new one. */
 export const newRun = z.strictObject({

@@ -1,0 +1,30 @@
+import { HoldfastError } from '../core/index.ts';
+
+/** What is wrong with a stored record: the code of the refusal to read it, and its words. */
+export interface Damage {
+  readonly code: string;
+  readonly why: string;
+}
+
+/** A run that is left exactly as it is stored, because one of the records it rests on is damaged. */
+export interface DamagedRun extends Damage {
+  readonly runId: string;
+  readonly tenant: string;
+}
+
+/**
+ * What an error says of a stored record that disagrees with itself; null for any other error, and for what is said of
+ * the database as a whole: neither is any one run's.
+ */
+export function damageOf(error: unknown): Damage | null {
+  if (!(error instanceof HoldfastError)) return null;
+  const { code, family, message } = error;
+  const ofOneRecord = (family === 'corruption' && !code.startsWith('STORE_')) || isOfNumber(error);
+  return ofOneRecord ? { code, why: message } : null;
+}
+
+/** A stored number that this program never writes, and that the driver does not give. */
+function isOfNumber({ code, cause }: HoldfastError): boolean {
+  const refused = cause instanceof Error && 'code' in cause ? cause.code : null;
+  return code === 'STORE_SQL_REFUSED' && refused === 'ERR_OUT_OF_RANGE';
+}

@@ -1,0 +1,37 @@
+import { GatewayRefusal } from '../../src/client/index.ts';
+import { killedAt, rowsOf, runOfAgent, tamper } from '../runs/damage-world.ts';
+import { assert, check } from '../support/index.ts';
+import { openWorld } from './world.ts';
+
+const damaged = (error: unknown): boolean => {
+  assert.ok(error instanceof GatewayRefusal);
+  assert.deepEqual([error.code, error.status], ['RUN_DAMAGED', 500]);
+  assert.match(error.message, /is left as it is/);
+  return true;
+};
+
+check('a gateway on a folder with a damaged run serves the others, shows it, and moves nothing of it', async (t) => {
+  const dataDir = await killedAt(t, 'lead', 'plain', 'tool');
+  const [lead, clerk] = [runOfAgent(dataDir, 'lead'), runOfAgent(dataDir, 'clerk')];
+  tamper(dataDir, `UPDATE operations SET arguments_json = '{"note":"silk"}'`);
+  const rows = rowsOf(dataDir, clerk);
+  const clock = { nowMs: () => Date.now() + 120_000 };
+  const { client } = await openWorld(t, { holdfast: { dataDir, clock } });
+  const agent = await client(['agent']);
+  const shown = await agent.showRun(clerk);
+  assert.deepEqual([shown.outcome, shown.damage?.code], ['unknown', 'OPERATION_RECORD_BROKEN']);
+  assert.deepEqual([(await agent.showRun(lead)).outcome, (await agent.showRun(lead)).damage], ['interrupted', null]);
+  await assert.rejects(agent.resumeRun(clerk), damaged);
+  await assert.rejects(agent.stopRun(clerk), damaged);
+  assert.equal(rowsOf(dataDir, clerk), rows);
+  tamper(dataDir, `UPDATE traces SET context = '[]' WHERE trace_id = '${clerk}'`);
+  const page = await agent.listRuns();
+  assert.deepEqual(
+    page.runs.map((run) => run.run_id),
+    [lead],
+  );
+  assert.deepEqual(
+    page.damaged.map((run) => [run.run_id, run.code]),
+    [[clerk, 'RUN_RECORD_BROKEN']],
+  );
+});
