@@ -1,14 +1,9 @@
 import { checkOptions, type Clock, type FaultPoints, guardClock, systemClock } from '../core/index.ts';
 import { openFilesystem } from '../effects/index.ts';
 import type { GuardedServer, GuardOptions, HostStreams } from '../mcp/index.ts';
-import {
-  closeModellessRun,
-  type DamagedRun,
-  isModellessRunStopped,
-  openModellessRun,
-  openNextModellessRun,
-} from '../runs/index.ts';
+import type { DamagedRun } from '../runs/index.ts';
 import type { StoreObserver } from '../store/index.ts';
+import { openGuardRuns } from './guard-runs.ts';
 import { GUARD_OPTIONS, HTTP_GUARD_OPTIONS } from './option-shapes.ts';
 import { openRuntime } from './runtime.ts';
 
@@ -113,34 +108,21 @@ async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
   const clock = guardClock(settings.clock ?? systemClock);
   const watching = { ...(observer ? { observer } : {}), ...(faults ? { faults } : {}) };
   const runtime = await openRuntime({ dataDir, clock, ...watching });
-  const { calls, approvals, damaged, principal, projectId } = runtime;
-  const ownerInstanceId = calls.workerId;
+  const { calls, approvals, damaged, projectId } = runtime;
   const context = { server: policy.server, policy: `${policy.name}@${policy.revision}`, policy_sha256: policy.digest };
   try {
-    const run = { name: `guard:${policy.server}`, projectId, ownerInstanceId, context };
-    const place = await openModellessRun(calls, principal, run);
-    const open = new Set([place]);
-    const runs: GuardOptions['runs'] = {
-      next: async (after) => {
-        const next = await openNextModellessRun(calls, after, run);
-        open.add(next);
-        return next;
-      },
-      end: async (one) => {
-        await closeModellessRun(calls, one, ownerInstanceId);
-        open.delete(one);
-      },
-    };
+    const run = { name: `guard:${policy.server}`, projectId, context };
+    const { place, runs, standing, endAll } = await openGuardRuns(runtime, run);
     const waitMs = settings.waitMs ?? WAIT_MS;
     const close = async (): Promise<void> => {
       try {
-        await endAll([...open].map((one) => () => runs.end(one)));
+        await endAll();
       } finally {
         await runtime.close();
       }
     };
     return {
-      options: { calls, approvals, filesystem, place, runs, isStopped: isModellessRunStopped, sealed, waitMs },
+      options: { calls, approvals, filesystem, place, runs, standing, sealed, waitMs },
       damaged,
       close,
       abandon: () => runtime.close(),
@@ -149,11 +131,4 @@ async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
     await runtime.close();
     throw error;
   }
-}
-
-/** Tries each, one after the other, and then throws what the first of them threw. */
-async function endAll(ends: readonly (() => Promise<void>)[]): Promise<void> {
-  const failures: unknown[] = [];
-  for (const end of ends) await end().catch((error: unknown) => failures.push(error));
-  if (failures.length > 0) throw failures[0];
 }

@@ -28,7 +28,7 @@ import {
   type SideBranchKind,
 } from '../runs/index.ts';
 import type { Principal, SessionContext } from '../sessions/index.ts';
-import { addProject, appendFeed, ensureTenant, findProject, startHeartbeat, type Store } from '../store/index.ts';
+import { addProject, appendFeed, ensureTenant, findProject, type Store } from '../store/index.ts';
 import { acceptArguments, guardedToolOf, inputOf, settledGuardTool, ToolRegistry } from '../tools/index.ts';
 import type { HoldfastOptions } from './holdfast.ts';
 import { startExpiry } from './expiry-timer.ts';
@@ -37,6 +37,7 @@ import { openHoldfastStore } from './open-store.ts';
 import { pausedBecause } from './pause.ts';
 import { type Histories, openHistories } from './session-history.ts';
 import { principalNow } from './principal-now.ts';
+import { beginLife } from './process-life.ts';
 import { openSessionPackages } from './session-packages.ts';
 import { restoreTools, sessionKeeper } from './session-keeper.ts';
 
@@ -63,6 +64,11 @@ export interface Runtime {
   readonly reconciled: readonly string[];
   /** The others: left exactly as they are stored, since a record of them is damaged. */
   readonly damaged: readonly DamagedRun[];
+  /**
+   * Goes on as a new process where this one was taken for dead, such as while its machine slept; answers its id from now.
+   * For whoever begins runs under it by itself: a guard. What was held under the id before is held no more.
+   */
+  readonly comeBack: () => Promise<string>;
   close(): Promise<void>;
 }
 
@@ -103,7 +109,8 @@ async function assemble(
   const principal = options.principal ?? LOCAL_OWNER;
   const projectId = options.projectId ?? 'default';
   await ensurePlace(store, clock, principal, projectId);
-  const heartbeat = await startHeartbeat(store, { clock, ids, leaseMs: options.instanceLeaseMs ?? INSTANCE_LEASE_MS });
+  const life = await beginLife(store, { clock, ids, leaseMs: options.instanceLeaseMs ?? INSTANCE_LEASE_MS });
+  const { instanceId, comeBack } = life;
   const tools = registryOf(options);
   const sessions: SessionContext = {
     clock,
@@ -134,7 +141,7 @@ async function assemble(
     policies,
     approver: options.approver ?? OWNER_DECIDES,
     approvalExpiresMs: options.approvalExpiresMs === undefined ? DAY_MS : options.approvalExpiresMs,
-    workerId: heartbeat.instanceId,
+    workerId: instanceId,
     pausedBecause,
     principalNow: (had) => store.read('app.principal', (tx) => principalNow(tx, clock, principal, had)),
     faults,
@@ -156,10 +163,9 @@ async function assemble(
     ...histories,
     trees: treesOf(histories),
     tools,
-    instanceId: heartbeat.instanceId,
+    instanceId,
     faults,
   });
-  const { instanceId } = heartbeat;
   const runs = new Runs({
     calls,
     instanceId,
@@ -181,12 +187,12 @@ async function assemble(
   const closeAll = async (): Promise<void> => {
     await Promise.all([stopExpiry(), stopNotices()]);
     await runs.close();
-    await heartbeat.stop();
+    await life.stop();
     await store.close();
   };
   const close = (): Promise<void> => (closing ??= closeAll());
   const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy, supervisor, packages };
-  return { store, principal, projectId, ...parts, reconciled, damaged, close };
+  return { store, principal, projectId, ...parts, reconciled, damaged, comeBack, close };
 }
 
 /** A repair starts only from a workspace of which every content was read just before. */

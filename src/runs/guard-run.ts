@@ -57,6 +57,27 @@ export async function openNextModellessRun(
   });
 }
 
+/**
+ * The same where the process that had the run before was taken for dead: that one ends in the same commit as the run of a
+ * dead process does, unless somebody has ended it already. Calls that are under way in it keep their place there.
+ */
+export async function openModellessRunAnew(
+  calls: CallsContext,
+  after: CallPlace,
+  run: ModellessRun,
+  deadOwner: string,
+): Promise<CallPlace> {
+  const { store, sessions } = calls;
+  const { principal, rootFrameId, branchId } = after;
+  const runId = sessions.ids.next();
+  return store.write('runs.anew-guard', async (tx) => {
+    await endDead(tx, calls, after, deadOwner);
+    const content = `More calls that come through ${run.name}`;
+    const { turnId } = await beginTurn(tx, sessions, principal, { rootFrameId, branchId, content });
+    return insertModellessRun(tx, calls, { ...after, turnId, runId }, { ...run, task: content });
+  });
+}
+
 async function insertModellessRun(
   tx: Tx,
   { clock }: CallsContext,
@@ -91,9 +112,26 @@ function ifNotOwned(error: unknown): HoldfastError {
   throw error;
 }
 
-/** Whether somebody asked such a run to stop: then nothing more of it is begun. */
-export async function isModellessRunStopped(tx: ReadTx, { runId }: Pick<CallPlace, 'runId'>): Promise<boolean> {
+async function isModellessRunStopped(tx: ReadTx, { runId }: Pick<CallPlace, 'runId'>): Promise<boolean> {
   return (await tx.get(sql.IS_STOP_ASKED, [runId])) !== undefined;
+}
+
+/** `lost`: its process was taken for dead, or somebody else has it, so that nothing more may be begun in it. */
+export type ModellessStanding = 'open' | 'stopped' | 'lost';
+
+/**
+ * How such a run stands for the process that has it, as this transaction sees it: a write that is begun in the same
+ * transaction is begun under a run that nobody has ended. One that a person asked to stop is stopped, whoever has it.
+ */
+export async function modellessRunStanding(
+  tx: ReadTx,
+  { clock }: Pick<CallsContext, 'clock'>,
+  { runId }: Pick<CallPlace, 'runId'>,
+  ownerInstanceId: string,
+): Promise<ModellessStanding> {
+  const row = await tx.get(sql.STANDING_OF_OWN, [ownerInstanceId, clock.nowMs(), runId]);
+  if (Number(row?.['asked']) === 1) return 'stopped';
+  return Number(row?.['held']) === 1 ? 'open' : 'lost';
 }
 
 function takeBack(
@@ -118,11 +156,20 @@ export async function isModelless(
 /** The same for one whose process is dead. What its calls came to stands with their operations, unknown included. */
 export async function endDeadModellessRun(calls: CallsContext, run: RunRecord, deadOwner: string): Promise<void> {
   const { runId, principal, place } = run;
+  const { rootFrameId } = place;
+  await calls.store.write('runs.release', (tx) => endDead(tx, calls, { principal, rootFrameId, runId }, deadOwner));
+}
+
+async function endDead(
+  tx: Tx,
+  calls: CallsContext,
+  run: Pick<CallPlace, 'principal' | 'rootFrameId' | 'runId'>,
+  deadOwner: string,
+): Promise<void> {
+  const { principal, runId } = run;
   const now = calls.clock.nowMs();
-  await calls.store.write('runs.release', async (tx) => {
-    const { changes } = await tx.run(sql.END_ORPHAN, [now, now, runId, deadOwner]);
-    if (changes === 0) return;
-    await takeBack(tx, calls, principal, { rootFrameId: place.rootFrameId, runId });
-    await appendFeed(tx, { tenantId: principal.tenant, kind: 'run.stopped', reference: runId });
-  });
+  const { changes } = await tx.run(sql.END_ORPHAN, [now, now, runId, deadOwner]);
+  if (changes === 0) return;
+  await takeBack(tx, calls, principal, run);
+  await appendFeed(tx, { tenantId: principal.tenant, kind: 'run.stopped', reference: runId });
 }

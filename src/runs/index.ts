@@ -8,9 +8,11 @@ export { providerHistory } from './provider-history.ts';
 export type { HistoryItem } from './told-groups.ts';
 export {
   closeModellessRun,
-  isModellessRunStopped,
   type ModellessRun,
+  type ModellessStanding,
+  modellessRunStanding,
   openModellessRun,
+  openModellessRunAnew,
   openNextModellessRun,
 } from './guard-run.ts';
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';

@@ -54,6 +54,12 @@ export const STOP_UNOWNED = `UPDATE traces SET status = 'stopped', finished_at =
 
 export const IS_STOP_ASKED = `SELECT stop_requested_at FROM traces WHERE trace_id = ? AND stop_requested_at IS NOT NULL`;
 
+/** owner, now, trace. How a run stands for a process that has begun it: asked to stop, and held by it, which lives. */
+export const STANDING_OF_OWN = `SELECT stop_requested_at IS NOT NULL AS asked,
+  status = 'running' AND owner_instance_id = ? AND EXISTS (SELECT 1 FROM instances i
+    WHERE i.instance_id = traces.owner_instance_id AND i.ended_at_ms IS NULL AND i.lease_until_ms > ?) AS held
+  FROM traces WHERE trace_id = ?`;
+
 /** trace, owner. */
 export const STOP_OF_OWN = `SELECT stop_requested_at FROM traces
   WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;

@@ -63,6 +63,7 @@ function keeper() {
         next += 1;
         return PLACES[next] as CallPlace;
       },
+      anew: () => assert.fail('no run was taken'),
       end: async ({ runId }) => void ended.push(runId),
     },
     waitsIn: (place) => waiting.has(place),
@@ -116,6 +117,7 @@ check('a run that cannot be begun is said, and tried again with the next write',
         if (tries === 1) throw new Error('the disk is full');
         return PLACES[1] as CallPlace;
       },
+      anew: () => assert.fail('no run was taken'),
       end: async () => undefined,
     },
     waitsIn: () => false,
@@ -131,20 +133,44 @@ check('a run that cannot be begun is said, and tried again with the next write',
   assert.deepEqual(told, ['a run could not be begun or ended: the disk is full']);
 });
 
+const take = (dataDir: string, which: string): Promise<unknown> =>
+  elsewhere(dataDir, ({ runtime: { store } }) =>
+    store.write('test.take', (tx) => tx.run(`UPDATE traces SET owner_instance_id = NULL ${which}`)),
+  );
+
 check('a run that was taken from the guard keeps no other from its end', async (t) => {
   const world = await guardWorld(t, { policy: MANY });
-  await world.call('many', { ids: IDS }, 'first');
-  await elsewhere(world.dataDir, async ({ runtime: { store } }) => {
-    await store.write('test.take', (tx) => tx.run('UPDATE traces SET owner_instance_id = NULL'));
-  });
-  for (let i = 0; i < 3 * HALF; i += 1) await world.call('many', { ids: IDS, i }, i);
-  await assert.rejects(world.end(), { code: 'RUN_NOT_OWNED' });
+  for (let i = 0; i < HALF + 1; i += 1) await world.call('many', { ids: IDS, i }, i);
+  await take(world.dataDir, 'WHERE trace_id = (SELECT min(trace_id) FROM traces)');
+  for (let i = HALF + 1; i < 3 * HALF + 1; i += 1) await world.call('many', { ids: IDS, i }, i);
   assert.equal(world.errors().match(/a run could not be begun or ended/g)?.length, 1, 'it is said once');
+  await take(
+    world.dataDir,
+    `WHERE status = 'running' AND trace_id = (SELECT max(trace_id) FROM traces
+    WHERE trace_id < (SELECT max(trace_id) FROM traces))`,
+  );
+  await assert.rejects(world.end(), { code: 'RUN_NOT_OWNED' });
   await elsewhere(world.dataDir, async ({ runtime }) => {
     const { items } = await runtime.runs.list(runtime.principal, { limit: 10 });
     assert.deepEqual(
       items.map(({ state }) => state.status),
-      ['completed', 'completed', 'completed', 'running'],
+      ['completed', 'running', 'completed', 'running'],
+    );
+  });
+});
+
+check('a guard that slept with more than one run open ends in order, and nothing of them is left open', async (t) => {
+  const world = await guardWorld(t, { policy: MANY });
+  for (let i = 0; i < HALF + 1; i += 1) await world.call('many', { ids: IDS, i }, i);
+  const taken = await elsewhere(world.dataDir, async ({ runtime }) => runtime.reconciled.length, 3_600_000);
+  assert.equal(taken, 2);
+  assert.equal(outcomeOf(await world.call('many', { ids: IDS, i: -1 }, 'woken')), undefined);
+  assert.equal(await world.end(), 0);
+  await elsewhere(world.dataDir, async ({ runtime }) => {
+    const { items } = await runtime.runs.list(runtime.principal, { limit: 10 });
+    assert.deepEqual(
+      items.map(({ state }) => state.status),
+      ['completed', 'stopped', 'stopped'],
     );
   });
 });

@@ -10,7 +10,7 @@ import { Deliveries, type GuardedCall, type Round } from './guarded-call.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { describedTool } from './policy-decision.ts';
 import { rehearse } from './rehearsal.ts';
-import type { IsStopped, RunKeeper } from './run-places.ts';
+import type { RunKeeper, StandingOf } from './run-places.ts';
 import { SETTLE_TOOL, settledLine, unansweredLine } from './settle-tool.ts';
 
 export interface GuardOptions {
@@ -20,8 +20,8 @@ export interface GuardOptions {
   /** The run under which calls are made, until it has made many. */
   readonly place: CallPlace;
   readonly runs: RunKeeper;
-  /** Whether somebody asked a run to stop. */
-  readonly isStopped: IsStopped;
+  /** Whether more may be begun in a run. */
+  readonly standing: StandingOf;
   readonly sealed: SealedPolicy;
   /** One line for the person at the guard's standard error. */
   readonly tell: (line: string) => void;

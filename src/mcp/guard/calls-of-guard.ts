@@ -45,7 +45,7 @@ import { LaterWrites } from './later-writes.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import { judgeCall } from './policy-decision.ts';
 import { askServer } from './policy-status.ts';
-import { type IsStopped, refuseStopped, type RunKeeper, RunPlaces } from './run-places.ts';
+import { LostRun, requireOpen, type RunKeeper, RunPlaces, type StandingOf } from './run-places.ts';
 import { settledReference } from './settle-tool.ts';
 import { Turns } from './turns.ts';
 
@@ -55,7 +55,7 @@ export interface CallsOfGuardOptions {
   readonly filesystem: Filesystem;
   readonly place: CallPlace;
   readonly runs: RunKeeper;
-  readonly isStopped: IsStopped;
+  readonly standing: StandingOf;
   readonly sealed: SealedPolicy;
   readonly deliveries: Deliveries;
   readonly tell: (line: string) => void;
@@ -64,6 +64,12 @@ export interface CallsOfGuardOptions {
 
 /** A tool that nobody can be asked about, or that this policy no longer describes as it was. */
 const CANNOT_BE_ASKED: ReadonlySet<string> = new Set(['TOOL_NOT_ASKABLE', 'TOOL_UNKNOWN']);
+
+/** The run of a call was stopped, or no run could be held long enough to begin it. */
+const REFUSED_BY_RUN: ReadonlySet<string> = new Set(['CALL_SKIPPED', 'RUN_NOT_OWNED']);
+
+/** In so many runs a call is tried to be begun, each of which was taken from this process meanwhile. */
+const RUNS_TRIED = 3;
 
 /** Between judging and beginning a rule was made that holds the call. */
 class HeldAfterAll extends Error {}
@@ -154,16 +160,37 @@ export class CallsOfGuard {
   }
 
   async #carryOut(call: GuardedCall): Promise<CallOutcome | null> {
-    const held = this.#held.take(call);
-    const place = this.#places.enter(held?.place);
     try {
-      return held ? await this.#goOn(call, held) : await this.#begin(call, place);
+      return await this.#inOpenRun(this.#held.take(call), (held, place) =>
+        held ? this.#goOn(call, held) : this.#begin(call, place),
+      );
     } catch (error) {
-      if (error instanceof HoldfastError && error.code === 'CALL_SKIPPED') return refusalOf(error);
+      if (error instanceof HoldfastError && REFUSED_BY_RUN.has(error.code)) return refusalOf(error);
       throw error;
-    } finally {
-      this.#places.leave(place);
     }
+  }
+
+  /**
+   * Where the run of a call was taken from this process before the call began, it is begun in the run that goes on; one
+   * that had waited asks anew there, since its permission was for the other run.
+   */
+  async #inOpenRun<T>(
+    held: HeldCall | undefined,
+    begin: (held: HeldCall | undefined, place: CallPlace) => Promise<T>,
+  ): Promise<T> {
+    for (let tries = 1, waited = held; tries <= RUNS_TRIED; tries += 1, waited = undefined) {
+      const place = this.#places.enter(waited?.place);
+      try {
+        return await begin(waited, place);
+      } catch (error) {
+        if (!(error instanceof LostRun)) throw error;
+      } finally {
+        this.#places.leave(place);
+      }
+      await this.#places.lost(place);
+    }
+    const resolve = 'Look at the clock of this machine, then call it again.';
+    throw fail('RUN_NOT_OWNED', 'Each run of this guard was taken from it before the call could begin.', { resolve });
   }
 
   async #begin(call: GuardedCall, place: CallPlace): Promise<CallOutcome | null> {
@@ -237,6 +264,7 @@ export class CallsOfGuard {
     if (key === null || prepared.tool.effect === 'read') return null;
     const outcome = await outcomeUnderKey(this.#calls, place, prepared, key);
     if (outcome === null) return null;
+    await this.#calls.store.read('guard.run', (tx) => this.#requireOpen(tx, place));
     const { callId, toolName } = proposal;
     const checked: Checked = { kind: 'refused', callId, toolName, outcome };
     this.#later.add(async (tx) => void (await this.#write(tx, call, { place, proposal, checked })));
@@ -254,7 +282,7 @@ export class CallsOfGuard {
     const rules =
       prepared.tool.effect === 'read'
         ? await this.#calls.store.read('guard.rules', async (tx) => {
-            await this.#refuseStopped(tx, place);
+            await this.#requireOpen(tx, place);
             return rulesFor(tx, place.principal, place);
           })
         : [];
@@ -264,7 +292,7 @@ export class CallsOfGuard {
     const groupId = this.#calls.sessions.ids.next();
     const checked: Checked = { kind: 'prepared', call: prepared };
     const opening = async (tx: Tx): Promise<LedgerPlace | undefined> => {
-      await this.#refuseStopped(tx, place);
+      await this.#requireOpen(tx, place);
       const { standing, next } = await this.#write(tx, call, { place, proposal, checked, groupId });
       if (standing.state !== 'ready') throw new HeldAfterAll();
       return next;
@@ -295,13 +323,13 @@ export class CallsOfGuard {
 
   #propose(call: GuardedCall, of: Proposing): Promise<Standing> {
     return this.#calls.store.write('guard.propose', async (tx) => {
-      await this.#refuseStopped(tx, of.place);
+      await this.#requireOpen(tx, of.place);
       return this.#write(tx, call, of);
     });
   }
 
-  #refuseStopped(tx: ReadTx, place: CallPlace): Promise<void> {
-    return refuseStopped(tx, this.#options.isStopped, place);
+  #requireOpen(tx: ReadTx, place: CallPlace): Promise<void> {
+    return requireOpen(tx, this.#options.standing, place);
   }
 
   async #write(tx: Tx, call: GuardedCall, of: Proposing): Promise<Standing> {
@@ -368,7 +396,7 @@ export class CallsOfGuard {
         const { call: prepared, authority } = standing;
         const { place, groupId } = at;
         const opening = async (tx: Tx): Promise<undefined> => {
-          await this.#refuseStopped(tx, place);
+          await this.#requireOpen(tx, place);
         };
         const { outcome, recorded } = await this.#execute(call, { place, groupId, prepared, authority, opening });
         if (!recorded) await this.#calls.store.write('guard.result', (tx) => this.#record(tx, at, prepared, outcome));

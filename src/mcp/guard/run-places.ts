@@ -12,16 +12,30 @@ const MOST = LIMITS.effectRecordsPerRun / 2;
 export interface RunKeeper {
   /** The run that goes on after this one. */
   next(after: CallPlace): Promise<CallPlace>;
+  /** The run in which calls go on after this one was taken from this process, which takes itself for a new one. */
+  anew(after: CallPlace): Promise<CallPlace>;
   /** Nothing is under way in this run any more. */
   end(place: CallPlace): Promise<void>;
 }
 
-/** Whether somebody asked a run to stop, as this transaction sees it. */
-export type IsStopped = (tx: ReadTx, place: CallPlace) => Promise<boolean>;
+/** How a run stands, as this transaction sees it: asked to stop, or taken from this process as from a dead one. */
+export type StandingOf = (tx: ReadTx, place: CallPlace) => Promise<'open' | 'stopped' | 'lost'>;
 
-/** Nothing more of a run is begun once it was asked to stop. Throws CALL_SKIPPED. */
-export async function refuseStopped(tx: ReadTx, isStopped: IsStopped, place: CallPlace): Promise<void> {
-  if (!(await isStopped(tx, place))) return;
+/** The run of a call was taken from this process: the call is begun in another, or not at all. */
+export class LostRun extends Error {
+  constructor() {
+    super('the run was taken from this process');
+  }
+}
+
+/**
+ * Nothing more of a run is begun once it was asked to stop, or taken from this process. Asked in the transaction that
+ * begins. Throws CALL_SKIPPED, LostRun.
+ */
+export async function requireOpen(tx: ReadTx, standingOf: StandingOf, place: CallPlace): Promise<void> {
+  const standing = await standingOf(tx, place);
+  if (standing === 'open') return;
+  if (standing === 'lost') throw new LostRun();
   const resolve = 'Start the guard anew: its calls then stand in a run of their own.';
   throw fail('CALL_SKIPPED', 'The run of this guard was stopped; nothing more of it is begun.', { resolve });
 }
@@ -34,7 +48,7 @@ export interface RunPlacesOptions {
   readonly tell: (line: string) => void;
 }
 
-/** The run under which the calls of a guard are made: after many calls another one. */
+/** The run under which the calls of a guard are made: another one after many calls, and where one was taken from it. */
 export class RunPlaces {
   readonly #options: RunPlacesOptions;
   /** Calls under way by run, the newest run last. */
@@ -64,6 +78,28 @@ export class RunPlaces {
     if (place !== this.#now) return;
     this.#spent += 2 + resourceKeys.length;
     if (this.#spent >= MOST) this.#turning ??= this.#turn();
+  }
+
+  /**
+   * This run was taken from this process: from now on calls are made in another, which is begun once, whoever asks.
+   * Throws what the store throws; then it is tried again with the next call.
+   */
+  async lost(place: CallPlace): Promise<void> {
+    while (this.#turning) await this.#turning;
+    if (place !== this.#now) return;
+    const anew = this.#goOnAnew(place);
+    const settled = (): void => void (this.#turning = null);
+    this.#turning = anew.then(settled, settled);
+    return anew;
+  }
+
+  async #goOnAnew(before: CallPlace): Promise<void> {
+    this.#now = await this.#options.runs.anew(before);
+    this.#spent = 0;
+    this.#under.set(this.#now, 0);
+    this.#options.tell(
+      `run ${before.runId} was taken for one of a dead process, as while a machine sleeps; calls go on in run ${this.#now.runId}`,
+    );
   }
 
   /** Settles when no run is being begun or ended. */
