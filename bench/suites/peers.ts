@@ -8,9 +8,13 @@ import { CallWork } from './call-work.ts';
 import { DispatchWork } from './dispatch-work.ts';
 
 const CALLERS = 64;
-const SERIAL_EFFECTS = 10;
-/** As many a caller as in the suites of dispatch and call; fewer, and starting and ending the callers counts. */
-const GROUP_EFFECTS = CALLERS * 8;
+const SERIAL_EFFECTS = 20;
+/**
+ * Rounds that last about as long for everybody: a second or two. Shorter ones measure how long it takes to come back
+ * from the others' rounds, and how callers begin and end.
+ */
+const GROUP_EFFECTS = { dispatch: CALLERS * 64, call: CALLERS * 32, peer: CALLERS * 8 };
+const SERIAL = { dispatch: SERIAL_EFFECTS * 8, call: SERIAL_EFFECTS * 8, peer: SERIAL_EFFECTS };
 const ROUNDS = 9;
 
 const folderOfPeers = join(import.meta.dirname, '..', 'peers');
@@ -95,11 +99,13 @@ async function spread(effects: number, callers: number, one: (caller: number) =>
   return effects;
 }
 
-function contenders({ dispatch, call }: Ours, peers: readonly Peer[], effects: number, callers: number): Contender[] {
+type Effects = typeof GROUP_EFFECTS;
+
+function contenders({ dispatch, call }: Ours, peers: readonly Peer[], effects: Effects, callers: number): Contender[] {
   return [
-    { name: 'dispatch', run: () => spread(effects, callers, () => dispatch.inTwoCommits()) },
-    { name: 'call', run: () => spread(effects, callers, (at) => call.call(at)) },
-    ...peers.map((peer) => ({ name: peer.name, run: () => peer.effects(effects, callers) })),
+    { name: 'dispatch', run: () => spread(effects.dispatch, callers, () => dispatch.inTwoCommits()) },
+    { name: 'call', run: () => spread(effects.call, callers, (at) => call.call(at)) },
+    ...peers.map((peer) => ({ name: peer.name, run: () => peer.effects(effects.peer, callers) })),
   ];
 }
 
@@ -126,7 +132,7 @@ async function measure(folder: string, peers: readonly Peer[]): Promise<{ serial
     call: await CallWork.open(folder, CALLERS),
   };
   try {
-    const serial = await interleave(contenders(ours, peers, SERIAL_EFFECTS, 1), ROUNDS);
+    const serial = await interleave(contenders(ours, peers, SERIAL, 1), ROUNDS);
     const group64 = await interleave(contenders(ours, peers, GROUP_EFFECTS, CALLERS), ROUNDS);
     return { serial: perSecond(serial), group64: perSecond(group64) };
   } finally {
