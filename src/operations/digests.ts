@@ -1,10 +1,29 @@
 import { canonicalJson, digestJson, type JsonObject, type JsonValue, sha256Hex } from '../core/index.ts';
 import { OUTBOX_SCHEMA_VERSION } from './bounds.ts';
 import { digestSorted, sortedText } from './sorted-json.ts';
-import type { Principal, ProviderProfile, Scope, ToolCall, ToolContract } from './model.ts';
+import { type Principal, type ProviderProfile, type Scope, ToolCall, type ToolContract } from './model.ts';
+import { isPlainText } from './plain-text.ts';
 
 /** What a call identity was used for. An identity bound for a query can never be used for a dispatch. */
 export type BindingPurpose = 'dispatch' | 'query_status';
+
+// A document of plain texts is put together here as the built-in writer would write it, in a quarter of its time; what
+// is not plain goes the general way.
+
+/** The revisions that a request's digest holds, where JSON spells every text of the contract as it stands. */
+const plainRevisions = new WeakMap<ToolContract, string | null>();
+
+function plainRevisionsOf(contract: ToolContract): string | null {
+  const known = plainRevisions.get(contract);
+  if (known !== undefined) return known;
+  const { name, policy, effect, inputSchema, outputSchema } = contract;
+  const revisions =
+    `"effect_revision":"${effect}","input_schema_revision":"${inputSchema}",` +
+    `"output_schema_revision":"${outputSchema}"`;
+  const found = isPlainText(name + policy + effect + inputSchema + outputSchema) ? revisions : null;
+  plainRevisions.set(contract, found);
+  return found;
+}
 
 /** The digest of a business intent. Execution identity (key, call, response) is no part of it, nor are roles. */
 export function requestDigest(principal: Principal, contract: ToolContract, input: JsonObject): string {
@@ -13,12 +32,19 @@ export function requestDigest(principal: Principal, contract: ToolContract, inpu
 
 /** The same from the canonical text of the arguments. */
 export function requestDigestOfText(principal: Principal, contract: ToolContract, argumentsJson: string): string {
+  const { subject, tenant } = principal;
+  const revisions = plainRevisionsOf(contract);
+  if (revisions !== null && isPlainText(subject + tenant))
+    return sha256Hex(
+      `{"arguments":${argumentsJson},${revisions},"subject_id":"${subject}","tenant_id":"${tenant}",` +
+        `"tool":"${contract.name}"}`,
+    );
   const rest = sortedText({
     effect_revision: contract.effect,
     input_schema_revision: contract.inputSchema,
     output_schema_revision: contract.outputSchema,
-    subject_id: principal.subject,
-    tenant_id: principal.tenant,
+    subject_id: subject,
+    tenant_id: tenant,
     tool: contract.name,
   });
   return sha256Hex(`{"arguments":${argumentsJson},${rest.slice(1)}`);
@@ -26,6 +52,13 @@ export function requestDigestOfText(principal: Principal, contract: ToolContract
 
 /** What a provider call identity was used for, whole. */
 export function callFingerprint(call: ToolCall, purpose: BindingPurpose, requestSha256: string): string {
+  if (call.isPlain() && isPlainText(requestSha256))
+    return sha256Hex(
+      `{"adapter_revision":"${call.adapterRevision}","api_family":"${call.apiFamily}","call_id":"${call.callId}",` +
+        `"idempotency_key":"${call.idempotencyKey}","operation_id":"${call.operationId}",` +
+        `"provider":"${call.provider}","purpose":"${purpose}","request_sha256":"${requestSha256}",` +
+        `"response_id":"${call.responseId}"}`,
+    );
   return digestSorted({
     adapter_revision: call.adapterRevision,
     api_family: call.apiFamily,
@@ -53,6 +86,20 @@ export function approvalDigest(
   requestSha256: string,
   approverId: string,
 ): string {
+  if (
+    context instanceof ToolCall &&
+    context.isPlain() &&
+    isPlainText(approverId + requestSha256) &&
+    plainRevisionsOf(contract) !== null
+  )
+    return sha256Hex(
+      `{"adapter_revision":"${context.adapterRevision}","api_family":"${context.apiFamily}",` +
+        `"approval_revision":"${contract.policy}","approver_id":"${approverId}","call_id":"${context.callId}",` +
+        `"effect_revision":"${contract.effect}","idempotency_key":"${context.idempotencyKey}",` +
+        `"input_schema_revision":"${contract.inputSchema}","operation_id":"${context.operationId}",` +
+        `"output_schema_revision":"${contract.outputSchema}","provider":"${context.provider}",` +
+        `"request_sha256":"${requestSha256}","response_id":"${context.responseId}"}`,
+    );
   return digestSorted({
     adapter_revision: context.adapterRevision,
     api_family: context.apiFamily,
@@ -77,9 +124,12 @@ export function principalRef(principal: Principal): string {
 
 /** The identity of one effect: its scope and its intent. Receipts and the status reference are cut from it. */
 export function effectIdentity(scope: Scope, requestSha256: string): string {
+  const { tenant, subject, tool, key } = scope;
+  if (isPlainText(tenant + subject + tool + key + requestSha256))
+    return sha256Hex(`{"request_sha256":"${requestSha256}","scope":["${tenant}","${subject}","${tool}","${key}"]}`);
   return digestSorted({
     request_sha256: requestSha256,
-    scope: [scope.tenant, scope.subject, scope.tool, scope.key],
+    scope: [tenant, subject, tool, key],
   });
 }
 
@@ -108,6 +158,15 @@ export function outboxPayload(operationPk: number, requestSha256: string, tool: 
 
 export function outboxEventId(payload: OutboxPayload): string {
   return eventIdOfText(sortedText(payload));
+}
+
+/** The payload's canonical text. */
+export function outboxText(operationPk: number, requestSha256: string, tool: string): string {
+  if (!isPlainText(tool + requestSha256)) return sortedText(outboxPayload(operationPk, requestSha256, tool));
+  return (
+    `{"operation_pk":${operationPk},"request_sha256":"${requestSha256}",` +
+    `"schema_version":"${OUTBOX_SCHEMA_VERSION}","tool":"${tool}"}`
+  );
 }
 
 /** The same from the payload's canonical text. */

@@ -49,18 +49,15 @@ export function checkHostContext(
 ): void {
   requireUnixSeconds('now', now);
   if (!(call instanceof ToolCall)) throw fail('INVALID_VALUE', 'call must be a ToolCall.');
-  const texts: readonly (readonly [string, unknown])[] = [
-    ['tenant_id', principal.tenant],
-    ['subject_id', principal.subject],
-    ['call_id', call.callId],
-    ['operation_id', call.operationId],
-    ['name', call.name],
-    ['provider', call.provider],
-    ['api_family', call.apiFamily],
-    ['response_id', call.responseId],
-    ['adapter_revision', call.adapterRevision],
-  ];
-  for (const [name, value] of texts) requireText(name, value, MAX_IDENTIFIER_CHARS);
+  requireText('tenant_id', principal.tenant, MAX_IDENTIFIER_CHARS);
+  requireText('subject_id', principal.subject, MAX_IDENTIFIER_CHARS);
+  requireText('call_id', call.callId, MAX_IDENTIFIER_CHARS);
+  requireText('operation_id', call.operationId, MAX_IDENTIFIER_CHARS);
+  requireText('name', call.name, MAX_IDENTIFIER_CHARS);
+  requireText('provider', call.provider, MAX_IDENTIFIER_CHARS);
+  requireText('api_family', call.apiFamily, MAX_IDENTIFIER_CHARS);
+  requireText('response_id', call.responseId, MAX_IDENTIFIER_CHARS);
+  requireText('adapter_revision', call.adapterRevision, MAX_IDENTIFIER_CHARS);
   checkRoles(principal.roles);
   if (call.idempotencyKey !== null) requireText('idempotency_key', call.idempotencyKey, MAX_IDENTIFIER_CHARS);
   if (!isRegisteredProfile(profiles, call))

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../core/index.ts';
+import { isPlainText } from './plain-text.ts';
 
 /**
  * Whoever asks. Tenant and subject are believed as the host gives them; roles are not: they come from the principal
@@ -40,6 +41,7 @@ export class ToolCall implements ToolCallFields {
   readonly apiFamily: string;
   readonly responseId: string;
   readonly adapterRevision: string;
+  #isPlain: boolean | undefined;
 
   constructor(fields: ToolCallFields) {
     this.callId = fields.callId;
@@ -51,6 +53,22 @@ export class ToolCall implements ToolCallFields {
     this.apiFamily = fields.apiFamily;
     this.responseId = fields.responseId;
     this.adapterRevision = fields.adapterRevision;
+  }
+
+  /** Whether JSON spells each of its identities as it stands between the quotes. */
+  isPlain(): boolean {
+    this.#isPlain ??=
+      this.idempotencyKey !== null &&
+      isPlainText(
+        this.callId +
+          this.operationId +
+          this.idempotencyKey +
+          this.provider +
+          this.apiFamily +
+          this.responseId +
+          this.adapterRevision,
+      );
+    return this.#isPlain;
   }
 
   /** The same call with some fields replaced. */

@@ -59,10 +59,10 @@ export const INSERT_BINDING = `INSERT INTO call_bindings
 export const READ_BINDING = `SELECT fingerprint_sha256 FROM call_bindings
   WHERE tenant_id = ? AND subject_id = ? AND provider = ? AND api_family = ? AND response_id = ? AND call_id = ?`;
 
-export const INSERT_OPERATION = `INSERT INTO operations (${COLUMNS.slice(1).join(', ')})
-  VALUES (${COLUMNS.slice(1)
-    .map(() => '?')
-    .join(', ')}) ON CONFLICT (tenant_id, subject_id, tool_name, idempotency_key) DO NOTHING`;
+/** All but the number that SQLite gives, and the end, which is null. */
+const RESERVED = COLUMNS.slice(1, -1);
+export const INSERT_OPERATION = `INSERT INTO operations (${RESERVED.join(', ')})
+  VALUES (${RESERVED.map(() => '?').join(', ')}) ON CONFLICT (tenant_id, subject_id, tool_name, idempotency_key) DO NOTHING`;
 export const INSERT_OUTBOX = `INSERT INTO outbox
   (event_id, operation_pk, payload_json, state, lease_owner, lease_until, attempt_count, created_at, updated_at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
@@ -91,6 +91,8 @@ export const OPERATION_SUCCEEDED = `UPDATE operations SET state = 'succeeded', u
 const RESERVED_COLUMNS = COLUMNS.filter((column) => !['state', 'updated_at', 'completed_at'].includes(column));
 const RESERVED_SUCCEEDED = `UPDATE operations SET state = 'succeeded', updated_at = ?, completed_at = ?
   WHERE ${RESERVED_COLUMNS.map((column) => `${column} = ?`).join(' AND ')} AND state IN ('pending', 'processing')`;
+const UNTOUCHED_SUCCEEDED = `UPDATE operations SET state = 'succeeded', updated_at = ?, completed_at = ?
+  WHERE operation_pk = ? AND state IN ('pending', 'processing')`;
 export const OUTBOX_DELIVERED = `UPDATE outbox SET state = 'delivered', lease_owner = NULL, lease_until = NULL,
   updated_at = ? WHERE operation_pk = ? AND state IN ('pending', 'processing')`;
 
@@ -127,6 +129,8 @@ export interface OperationQueries {
   readonly auditPage: string;
   /** Finishes an operation of which everything is still as its reserver stored it. */
   readonly reservedSucceeded: string;
+  /** Finishes an operation that nobody but this store can have changed since its reserver stored it. */
+  readonly untouchedSucceeded: string;
   listPage(open: boolean): string;
 }
 
@@ -145,6 +149,7 @@ export function operationQueries(withVerdicts: boolean): OperationQueries {
     forLease: `SELECT ${OPERATION}${verdict}, ${OUTBOX} FROM operations o ${JOIN_OUTBOX} ${join} WHERE o.status_ref = ?`,
     whole: `${whole} WHERE o.status_ref = ?`,
     reservedSucceeded: withVerdicts ? `${RESERVED_SUCCEEDED} AND ${NO_VERDICT}` : RESERVED_SUCCEEDED,
+    untouchedSucceeded: withVerdicts ? `${UNTOUCHED_SUCCEEDED} AND ${NO_VERDICT}` : UNTOUCHED_SUCCEEDED,
     auditPage: `${whole} WHERE o.operation_pk > ? ORDER BY o.operation_pk LIMIT ?`,
     listPage: (open) => `${whole} WHERE o.tenant_id = ? AND o.operation_pk < ?
       ${open ? `AND o.state <> 'succeeded' ${unsettled}` : ''} ORDER BY o.operation_pk DESC LIMIT ?`,

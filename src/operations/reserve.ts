@@ -2,14 +2,13 @@ import type { SqlValue, Tx } from '../store/index.ts';
 import { chooseApproval } from './approval.ts';
 import { bindCall } from './bindings.ts';
 import type { OperationsContext } from './context.ts';
-import { callFingerprint, eventIdOfText, outboxPayload } from './digests.ts';
+import { callFingerprint, eventIdOfText, outboxText } from './digests.ts';
 import { requireEvidence, sameIntent, sameRevisions } from './evidence.ts';
 import { decideReplay, type ReplayDecision } from './machine.ts';
 import type { OperationApproval, OperationRecord, OperationTool } from './model.ts';
 import { INSERT_OPERATION, INSERT_OUTBOX } from './queries.ts';
 import { type KeyedCall, type PreparedRequest, prepareRequest } from './request.ts';
 import { operationOf } from './rows.ts';
-import { sortedText } from './sorted-json.ts';
 
 /** The business rule's answer, asked before the transaction; `error` is what the rule threw, told only if it counts. */
 export type RuleAnswer = { readonly holds: boolean } | { readonly error: unknown };
@@ -35,6 +34,8 @@ export interface ReservedOperation extends OperationHandle {
   readonly approval: OperationApproval;
   /** Seconds since 1970. */
   readonly reservedAt: number;
+  /** The store's, in the transaction that stored it. */
+  readonly dataVersion: number;
 }
 
 export type ReservationRefusal =
@@ -134,11 +135,11 @@ function operationParams(
   approval: OperationApproval,
   { now, lease }: ReserveTerms,
 ): SqlValue[] {
-  return [...storedFacts(request, approval, now), lease ? 'processing' : 'pending', now, now, null];
+  return [...storedFacts(request, approval, now), lease ? 'processing' : 'pending', now, now];
 }
 
 async function insertOutbox(tx: Tx, pk: number, request: PreparedRequest, terms: ReserveTerms): Promise<void> {
-  const payloadJson = sortedText(outboxPayload(pk, request.requestSha256, request.scope.tool));
+  const payloadJson = outboxText(pk, request.requestSha256, request.scope.tool);
   const { lease, now } = terms;
   await tx.run(INSERT_OUTBOX, [
     eventIdOfText(payloadJson),
@@ -179,7 +180,8 @@ async function insertNew(
   const pk = inserted.lastInsertRowid;
   await insertOutbox(tx, pk, request, terms);
   const { statusRef } = request;
-  return { kind: 'reserved', operation: { pk, statusRef, request, approval, reservedAt: terms.now } };
+  const { dataVersion } = tx;
+  return { kind: 'reserved', operation: { pk, statusRef, request, approval, reservedAt: terms.now, dataVersion } };
 }
 
 async function tell(tx: Tx, context: OperationsContext, reservation: Reservation): Promise<Reservation> {
