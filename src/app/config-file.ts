@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { fail, HoldfastError } from '../core/index.ts';
@@ -57,6 +57,10 @@ export async function loadConfigFile(named?: string): Promise<HoldfastConfig | n
   const path = named ?? CONFIG_FILES.find((name) => existsSync(name));
   if (path === undefined) return null;
   if (!existsSync(path)) throw fail('CONFIG_MISSING', 'The configuration file that is named is not there.');
+  if (statSync(path).isDirectory())
+    throw fail('CONFIG_INVALID', 'What was given as the configuration file is a folder.', {
+      resolve: `Name the file in it, such as its \`${CONFIG_FILES[0]}\`.`,
+    });
   return checkConfig(await importDefault(resolve(path)));
 }
 

@@ -60,6 +60,8 @@ const REFUSALS = {
   others_may_write: 'can be written by other users',
 } as const;
 
+const ANOTHER_FOLDER = 'Look what lies at that name, or name another data folder with `--data-dir`.';
+
 /** Refuses an entry that others could have written (`DATA_FOLDER_UNSAFE`); narrows one that others can only read. */
 function secure(files: FileSystem, path: string, kind: FileFacts['kind']): Standing {
   const standing = standingOf(files, path, kind);
@@ -74,7 +76,10 @@ function secure(files: FileSystem, path: string, kind: FileFacts['kind']): Stand
     case 'wrong_kind':
     case 'other_owner':
     case 'others_may_write':
-      throw fail('DATA_FOLDER_UNSAFE', `${what} ${REFUSALS[standing]}.`, { details: { reason: standing } });
+      throw fail('DATA_FOLDER_UNSAFE', `${what} ${REFUSALS[standing]}.`, {
+        details: { reason: standing },
+        ...(standing === 'wrong_kind' && kind === 'folder' ? { resolve: ANOTHER_FOLDER } : {}),
+      });
   }
 }
 

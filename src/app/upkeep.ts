@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { fail, nodeFileSystem } from '../core/index.ts';
 import { type FileInspection, inspectSqliteFile, openSqliteStore, restoreSqliteBackup } from '../store/sqlite/index.ts';
 import { type DataFolder, locateDataFolder, prepareDataFolder, prepareFolder, standingOf } from './data-folder.ts';
@@ -52,12 +53,22 @@ export async function backUpDataFolder(options: { dataDir: string; target: strin
   }
 }
 
+/** A folder where a backup is expected; a file of whatever kind is looked at by whoever restores it. */
+function refuseFolder(path: string): void {
+  if (path !== '' && statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw fail(
+      'FILE_IS_FOLDER',
+      'What was given as the backup is a folder; name the file that `holdfast backup` made.',
+    );
+}
+
 /**
  * Puts a backup in a data folder that has no database, made where it is missing, and checks it there before it gets its
- * name. Throws `STORE_TARGET_EXISTS`, `STORE_CORRUPT`, `STORE_FOREIGN`, `INVALID_VALUE`; then nothing is left behind.
+ * name. Throws `STORE_TARGET_EXISTS`, `STORE_CORRUPT`, `STORE_FOREIGN`, `INVALID_VALUE`, `FILE_IS_FOLDER`; then nothing is left behind.
  */
 export async function restoreDataFolder(options: { dataDir: string; backup: string }): Promise<CopyResult> {
   const { dataDir, backup } = options;
+  refuseFolder(backup);
   const isNew = standingOf(nodeFileSystem, locateDataFolder(dataDir).path, 'folder') === 'missing';
   const folder = prepareFolder({ dataDir, create: true });
   try {

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { fail, type HoldfastError } from '../core/index.ts';
+import { errnoOf, fail, type HoldfastError } from '../core/index.ts';
 import { CHUNK_BYTES } from './limits.ts';
 
 /** Where an archive's bytes are read from, by ranges. Nothing is ever written to it. */
@@ -40,6 +40,10 @@ export async function fileSource(path: string): Promise<ByteSource> {
   const handle = await openForReading(path);
   try {
     const first = await handle.stat();
+    if (first.isDirectory())
+      throw fail('ARCHIVE_UNREADABLE', 'The archive is not a regular file: it is a folder.', {
+        resolve: 'Name a package, for example one in that folder.',
+      });
     if (!first.isFile()) throw fail('ARCHIVE_UNREADABLE', 'The archive is not a regular file.');
     return handleSource(handle, first.size, first.mtimeMs);
   } catch (error) {
@@ -48,12 +52,20 @@ export async function fileSource(path: string): Promise<ByteSource> {
   }
 }
 
+const WHY_NOT: Readonly<Record<string, string>> = {
+  ENOENT: ': there is no such file',
+  ENOTDIR: ': a part of its path is a file and no folder',
+  EACCES: ': this user may not read it',
+  EPERM: ': this user may not read it',
+};
+
 async function openForReading(path: string): Promise<FileHandle> {
   try {
     // Non-blocking, or opening a named pipe would wait for a writer.
     return await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (cause) {
-    throw fail('ARCHIVE_UNREADABLE', 'The archive cannot be opened for reading.', { cause });
+    const why = WHY_NOT[String(errnoOf(cause))] ?? '';
+    throw fail('ARCHIVE_UNREADABLE', `The archive cannot be opened for reading${why}.`, { cause });
   }
 }
 

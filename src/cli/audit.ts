@@ -4,6 +4,7 @@ import { displayText, fail, JSON_PROFILES, nodeFileSystem, readFileWithin, wrapF
 import type { CommandContext, ExitCode } from './commands.ts';
 import type { Result } from './output.ts';
 import { readKeyFile, readSmallFile, writeNewFile } from './small-files.ts';
+import { checkTarget } from './target-file.ts';
 import { type RunOptions, withEveryTool } from './with-runtime.ts';
 
 interface Options extends RunOptions {
@@ -29,6 +30,12 @@ export function define(command: Command, context: CommandContext): void {
 }
 
 async function make(context: CommandContext, file: string, options: Options): Promise<ExitCode> {
+  checkTarget({
+    what: 'the head',
+    path: file,
+    name: 'holdfast.head',
+    command: (path) => `holdfast audit --make-head ${path}`,
+  });
   const key = options.key === undefined ? null : readKeyFile(options.key);
   return withEveryTool(context, options, async ({ runtime }) => {
     const { auditEverything, makeHead } = await import('../app/index.ts');

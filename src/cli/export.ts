@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from './commands.ts';
 import { collectEarly } from './early-collection.ts';
 import { withProgress } from './progress.ts';
+import { checkTarget } from './target-file.ts';
 import { writeWholeFile } from './whole-file.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
@@ -16,6 +17,13 @@ export function define(command: Command, context: CommandContext): void {
     .option('--to <file>', 'The file to make (else the session’s own name in this folder)')
     .action((session: string, options: RunOptions & { to?: string }) =>
       context.run(() => {
+        if (options.to !== undefined)
+          checkTarget({
+            what: 'the package’s file',
+            path: options.to,
+            name: `${session}.zip`,
+            command: (path) => `holdfast export ${session} --to ${path}`,
+          });
         collectEarly();
         return withoutAgents(context, options, async ({ runtime }) => {
           const { exportSession } = await import('../app/index.ts');

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CONFIG_FILES, openHoldfastStore, readConfiguration } from '../app/index.ts';
-import { fail } from '../core/index.ts';
+import { fail, wrapFileError } from '../core/index.ts';
 import type { CommandContext } from './commands.ts';
 
 const CONFIG = `import { defineConfig, tool } from 'holdfast';
@@ -32,6 +32,14 @@ export default defineConfig({
 });
 `;
 
+function writeNewText(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { flag: 'wx' });
+  } catch (error) {
+    throw wrapFileError(error, 'the configuration file');
+  }
+}
+
 /** `holdfast init`: writes a configuration to begin with, and makes the data folder. CONFIG_EXISTS where there is one. */
 export function define(command: Command, { output, terminal, run }: CommandContext): void {
   command.action((options: { dataDir?: string }) =>
@@ -41,7 +49,7 @@ export function define(command: Command, { output, terminal, run }: CommandConte
       const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir });
       const { store } = await openHoldfastStore({ dataDir, create: true });
       await store.close();
-      writeFileSync(CONFIG_FILES[0], CONFIG, { flag: 'wx' });
+      writeNewText(CONFIG_FILES[0], CONFIG);
       output.result({
         document: { config: CONFIG_FILES[0], data_dir: dataDir },
         lines: () => [`Wrote ${CONFIG_FILES[0]} and made the data folder.`, 'Try it: holdfast run "Remember the milk"'],

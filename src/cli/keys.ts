@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { keyFingerprint, newSigningKey } from '../archive/index.ts';
 import type { CommandContext } from './commands.ts';
 import { writeNewFile } from './small-files.ts';
+import { checkTarget } from './target-file.ts';
 
 /** `holdfast keys new --out FILE`: a new key for signing packages. */
 export function define(command: Command, { output, run }: CommandContext): void {
@@ -12,6 +13,12 @@ export function define(command: Command, { output, run }: CommandContext): void 
     .action((options: { out: string }) =>
       run(async () => {
         const { privatePem, publicText } = newSigningKey();
+        checkTarget({
+          what: 'the new key file',
+          path: options.out,
+          name: 'holdfast.key',
+          command: (path) => `holdfast keys new --out ${path}`,
+        });
         writeNewFile('the new key file', options.out, privatePem);
         const fingerprint = keyFingerprint(publicText);
         output.result({

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { readSmallFile, writeNewFile } from './small-files.ts';
+import { checkTarget } from './target-file.ts';
 
 interface GuardCommandOptions {
   readonly policy?: string;
@@ -124,6 +125,12 @@ async function init(
   const { name, preset, root, out } = options;
   if (preset !== undefined && !Object.hasOwn(POLICY_PRESETS, preset))
     throw fail('INVALID_VALUE', `There are presets for ${Object.keys(POLICY_PRESETS).join(', ')}.`);
+  checkTarget({
+    what: 'the new policy file',
+    path: out,
+    name: POLICY_FILE,
+    command: (path) => `holdfast mcp init --out ${path} -- COMMAND`,
+  });
   const server = await serverOf(words, options.url);
   const env = Object.fromEntries(
     Object.entries(terminal.env).filter((one): one is [string, string] => one[1] !== undefined),

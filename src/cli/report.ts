@@ -18,8 +18,9 @@ export function define(command: Command, context: CommandContext): void {
     .option('--html <file>', 'Also write it as one page that needs nothing else; a new file')
     .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((options: Options) =>
-      context.run(() =>
-        withoutAgents(context, options, async ({ runtime }) => {
+      context.run(async () => {
+        if (options.html !== undefined) await checkPage(options.html);
+        return withoutAgents(context, options, async ({ runtime }) => {
           const { makeReport, reportDocument, reportHtml } = await import('../app/index.ts');
           const now = runtime.calls.clock.nowMs();
           const report = await makeReport(runtime, runtime.principal, { since: sinceOf(options.since, now), now });
@@ -29,9 +30,19 @@ export function define(command: Command, context: CommandContext): void {
           }
           context.output.result({ document: reportDocument(report), lines: await linesOf(report) });
           return 0;
-        }),
-      ),
+        });
+      }),
     );
+}
+
+async function checkPage(path: string): Promise<void> {
+  const { checkTarget } = await import('./target-file.ts');
+  checkTarget({
+    what: 'the report',
+    path,
+    name: 'report.html',
+    command: (better) => `holdfast report --html ${better}`,
+  });
 }
 
 const SPAN = /^(\d{1,6})(m|h|d)$/;

@@ -1,9 +1,18 @@
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Runtime } from '../app/index.ts';
 import { displayText, fail } from '../core/index.ts';
 import type { Checkpoint, Session, SessionBranch, TreeChange } from '../sessions/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
 
 const sessionDocument = (session: Session) => ({
   session_id: session.rootFrameId,
@@ -116,6 +125,8 @@ export function checkpoint(
     const session = await store.read('cli.session', (tx) => requireSession(tx, principal, id));
     if (options.workspace !== undefined) {
       const folder = resolve(options.workspace);
+      // Before it is bound: a session that is bound to nothing could make no checkpoint any more.
+      if (!isFolder(folder)) throw fail('WORKSPACE_NOT_A_FOLDER', 'The workspace is not a folder that can be read.');
       await store.write('cli.workspace', (tx) => bindWorkspace(tx, calls.sessions, principal, id, folder));
     }
     const branchId = options.branch ?? session.activeBranchId;

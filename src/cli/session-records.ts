@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { canonicalJson, displayText, fail } from '../core/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
+import { checkTarget } from './target-file.ts';
 import { writeWholeFile } from './whole-file.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
@@ -50,6 +51,13 @@ export function artifact(
   versionId: string,
   options: RunOptions & { readonly to?: string },
 ): Promise<ExitCode> {
+  if (options.to !== undefined)
+    checkTarget({
+      what: 'the artifact’s file',
+      path: options.to,
+      name: 'artifact',
+      command: (path) => `holdfast sessions artifact ${versionId} --to ${path}`,
+    });
   return withoutAgents(context, options, async ({ runtime: { histories, principal } }) => {
     const { version, bytes } = await histories.artifacts.read(principal, versionId);
     if (options.to === undefined) throw fail('USAGE', 'Say with --to which file to make.');

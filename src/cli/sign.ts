@@ -1,7 +1,9 @@
+import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { fileSource, keyFingerprint, openPackage, readPrivateKey, signPackage } from '../archive/index.ts';
 import type { CommandContext } from './commands.ts';
 import { readKeyFile, writeNewFile } from './small-files.ts';
+import { checkTarget } from './target-file.ts';
 
 interface SignOptions {
   readonly key: string;
@@ -16,10 +18,17 @@ export function define(command: Command, { output, run }: CommandContext): void 
     .option('--out <file>', 'Where the signature goes (else the package’s name and .sig)')
     .action((file: string, options: SignOptions) =>
       run(async () => {
+        const target = options.out ?? `${file}.sig`;
+        checkTarget({
+          what: 'the new signature file',
+          path: target,
+          name: `${basename(file)}.sig`,
+          command: (path) => `holdfast sign FILE --key KEY --out ${path}`,
+        });
         const pem = readKeyFile(options.key);
         const { publicText } = readPrivateKey(pem);
         const manifestSha256 = await identityOf(file);
-        writeNewFile('the new signature file', options.out ?? `${file}.sig`, signPackage(manifestSha256, pem));
+        writeNewFile('the new signature file', target, signPackage(manifestSha256, pem));
         const fingerprint = keyFingerprint(publicText);
         output.result({
           document: { manifest_sha256: manifestSha256, public_key: publicText, fingerprint },

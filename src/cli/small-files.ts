@@ -17,7 +17,9 @@ export function readSmallFile(what: string, path: string): string {
 
 /** Reads a private key's file. One that others may read is refused: the key may be known already. */
 export function readKeyFile(path: string): string {
-  const mode = attempt('the key file', () => statSync(path).mode);
+  const facts = attempt('the key file', () => statSync(path));
+  if (!facts.isFile()) return readSmallFile('the key file', path);
+  const { mode } = facts;
   // Windows has no such bits.
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
     throw fail('SIGNING_KEY_INVALID', 'The key file may be read by others than its owner.');

@@ -71,7 +71,9 @@ function readAll(files: FileSystem, fd: number, size: number): Uint8Array {
 
 const FILE_CODES = {
   ENOENT: 'FILE_MISSING',
-  ENOTDIR: 'FILE_MISSING',
+  ENOTDIR: 'FILE_NOT_FOLDER',
+  EISDIR: 'FILE_IS_FOLDER',
+  EEXIST: 'FILE_EXISTS',
   EACCES: 'FILE_NO_ACCESS',
   EPERM: 'FILE_NO_ACCESS',
   EROFS: 'FILE_NO_ACCESS',
@@ -79,6 +81,14 @@ const FILE_CODES = {
   EDQUOT: 'FILE_DISK_FULL',
   EFBIG: 'FILE_DISK_FULL',
 } as const;
+
+/** What the operating system found where a person's slip is likelier than a fault: the thing by its role, and its word. */
+const FOUND: Readonly<Record<string, (what: string) => string>> = {
+  FILE_MISSING: (what) => `There is no such file or folder: ${what}`,
+  FILE_NOT_FOLDER: (what) => `A part of the path is a file and no folder: ${what}`,
+  FILE_IS_FOLDER: (what) => `A file is needed, and this is a folder: ${what}`,
+  FILE_EXISTS: (what) => `It is there already, and is not overwritten: ${what}`,
+};
 
 /**
  * Our error for an operating system's, which stays its `cause`. `what` names the file by its role ("the journal"), never
@@ -88,7 +98,8 @@ export function wrapFileError(error: unknown, what: string): unknown {
   const errno = error instanceof Error && 'code' in error ? error.code : undefined;
   if (error instanceof HoldfastError || typeof errno !== 'string' || !('syscall' in (error as object))) return error;
   const code = Object.hasOwn(FILE_CODES, errno) ? FILE_CODES[errno as keyof typeof FILE_CODES] : 'FILE_IO';
-  return fail(code, `The operating system refused ${what} (${errno}).`, { cause: error, details: { errno } });
+  const found = FOUND[code]?.(what) ?? `The operating system refused ${what}`;
+  return fail(code, `${found} (${errno}).`, { cause: error, details: { errno } });
 }
 
 /** Makes a folder and those above it where they are missing, 0700, each new entry forced to disk. */

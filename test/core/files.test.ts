@@ -118,6 +118,9 @@ check('the real file system tells the facts and does what its names say', () => 
 check('errors of the operating system become ours by kind, without the path', () => {
   const kinds = {
     ENOENT: 'FILE_MISSING',
+    ENOTDIR: 'FILE_NOT_FOLDER',
+    EISDIR: 'FILE_IS_FOLDER',
+    EEXIST: 'FILE_EXISTS',
     EACCES: 'FILE_NO_ACCESS',
     EROFS: 'FILE_NO_ACCESS',
     ENOSPC: 'FILE_DISK_FULL',

@@ -86,6 +86,27 @@ export const coreErrorCodes = {
     retryable: false,
     resolve: 'Check that the file or folder the message names exists, then try again.',
   },
+  FILE_NOT_FOLDER: {
+    family: 'storage',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve: 'Name a path of which every part but the last is a folder.',
+  },
+  FILE_IS_FOLDER: {
+    family: 'storage',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve: 'Name a file, for example one in that folder.',
+  },
+  FILE_EXISTS: {
+    family: 'storage',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve: 'Name a file that does not exist yet, or move away the one that does.',
+  },
   FILE_NO_ACCESS: {
     family: 'storage',
     http: 500,
