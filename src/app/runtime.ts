@@ -109,7 +109,9 @@ async function assemble(
   const principal = options.principal ?? LOCAL_OWNER;
   const projectId = options.projectId ?? 'default';
   await ensurePlace(store, clock, principal, projectId);
-  const life = await beginLife(store, { clock, ids, leaseMs: options.instanceLeaseMs ?? INSTANCE_LEASE_MS });
+  const faults = options.faults ?? noFaults;
+  const leaseMs = options.instanceLeaseMs ?? INSTANCE_LEASE_MS;
+  const life = await beginLife(store, { clock, ids, leaseMs, faults });
   const { instanceId, comeBack } = life;
   const tools = registryOf(options);
   const sessions: SessionContext = {
@@ -117,7 +119,6 @@ async function assemble(
     ids,
     hooks: [autonomyHooks, approvalSessionHooks, callSessionHooks, runSessionHooks(clock)],
   };
-  const faults = options.faults ?? noFaults;
   const histories = openHistories({ store, dataDir, context: sessions, given: options.workspaceOf, faults });
   const packages = openSessionPackages({
     store,

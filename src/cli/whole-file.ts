@@ -1,6 +1,14 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errnoOf, type FileSystem, nodeFileSystem, syncFolder, wrapFileError } from '../core/index.ts';
+import {
+  errnoOf,
+  type FaultPoints,
+  type FileSystem,
+  nodeFileSystem,
+  noFaults,
+  syncFolder,
+  wrapFileError,
+} from '../core/index.ts';
 
 type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
@@ -9,9 +17,15 @@ const MOST_LEFT = 100;
 
 /**
  * Makes a file that is whole or not there: written beside its name, flushed, renamed, and its name flushed. `what` names
- * it in messages, never its path. FILE_DISK_FULL and the other file errors; what the chunks throw is thrown on.
+ * it in messages, never its path. FILE_DISK_FULL and the other file errors; what the chunks throw is thrown on. `faults`
+ * are named fault points, for test harnesses.
  */
-export async function writeWholeFile(what: string, file: string, chunks: Chunks): Promise<void> {
+export async function writeWholeFile(
+  what: string,
+  file: string,
+  chunks: Chunks,
+  faults: FaultPoints = noFaults,
+): Promise<void> {
   const { fd, part } = attempt(what, () => openPart(file, 0));
   try {
     try {
@@ -20,11 +34,13 @@ export async function writeWholeFile(what: string, file: string, chunks: Chunks)
     } finally {
       closeSync(fd);
     }
+    await faults.reach('file-temp-written');
     attempt(what, () => renameSync(part, file));
   } catch (error) {
     rmSync(part, { force: true });
     throw error;
   }
+  await faults.reach('package-renamed');
   // The name beside it is free again: from here on it may be another command's.
   attempt(what, () => flushName(nodeFileSystem, file));
 }

@@ -1,4 +1,4 @@
-import { type Clock, HoldfastError, type Ids } from '../core/index.ts';
+import { type Clock, type FaultPoints, HoldfastError, type Ids, noFaults } from '../core/index.ts';
 import { beatInstance, endInstance, registerInstance } from './instances.ts';
 import type { Store } from './port.ts';
 
@@ -18,6 +18,8 @@ export interface HeartbeatOptions {
   readonly leaseMs?: number;
   /** Called once, when a beat found the lease ended. */
   readonly onLost?: () => void;
+  /** Named fault points, for test harnesses. */
+  readonly faults?: FaultPoints;
 }
 
 const LEASE_MS = 30_000;
@@ -25,7 +27,7 @@ const BEATS_PER_LEASE = 3;
 
 /** The one heartbeat of a process: registers an instance and renews its lease three times a lease. */
 export async function startHeartbeat(store: Store, options: HeartbeatOptions): Promise<Heartbeat> {
-  const { clock, ids, leaseMs = LEASE_MS, onLost } = options;
+  const { clock, ids, leaseMs = LEASE_MS, onLost, faults = noFaults } = options;
   const instance = { instanceId: ids.next(), leaseMs };
   await store.write('instances.register', (tx) => registerInstance(tx, clock, instance));
   let lost = false;
@@ -33,6 +35,7 @@ export async function startHeartbeat(store: Store, options: HeartbeatOptions): P
   const beat = async (): Promise<void> => {
     try {
       await store.write('instances.beat', (tx) => beatInstance(tx, clock, instance));
+      await faults.reach('lease-renewed');
     } catch (error) {
       // A busy or failing store is tried again at the next beat; the lease itself decides when it is too late.
       if (!(error instanceof HoldfastError) || error.code !== 'INSTANCE_ENDED') return;

@@ -10,7 +10,7 @@ import {
   startHeartbeat,
 } from '../../src/store/index.ts';
 import { countingIds, type ManualClock, manualClock } from '../support/clock.ts';
-import { assert, check } from '../support/index.ts';
+import { armFaults, assert, check } from '../support/index.ts';
 import { behindItsBack, type NotesStore, openNotes } from '../support/notes-store.ts';
 
 const schemas = [instancesSchema];
@@ -92,7 +92,8 @@ check('a lease has bounds', async (t) => {
 check('a heartbeat registers one instance, renews its lease, and ends it when it stops', async (t) => {
   const { store } = await openNotes(t, { schemas });
   const clock = manualClock(1_000);
-  const heart = await startHeartbeat(store, { clock, ids: countingIds(), leaseMs: 30 });
+  const faults = armFaults();
+  const heart = await startHeartbeat(store, { clock, ids: countingIds(), leaseMs: 30, faults });
   const renewed = async () => {
     const row = await store.read('lease', (tx) => tx.get('SELECT lease_until_ms AS until FROM instances'));
     return row?.['until'];
@@ -103,6 +104,7 @@ check('a heartbeat registers one instance, renews its lease, and ends it when it
   assert.equal(heart.lost(), false);
   await heart.stop();
   assert.deepEqual(await dead(store, clock), [heart.instanceId]);
+  assert.ok(faults.reached('lease-renewed') > 0);
 });
 
 check('a heartbeat that comes too late says once that the lease is lost', async (t) => {

@@ -1,5 +1,5 @@
 import { assert, check } from '../../support/index.ts';
-import { all, everywhere, missed, OF_GROUPS, wrong } from './plans.ts';
+import { all, everywhere, missed, OF_GROUPS, OF_TIME, wrong } from './plans.ts';
 
 /** What a run of calls must come by, so that a point that is gone does not go unnoticed. */
 const OF_CALLS = [
@@ -17,7 +17,7 @@ const OF_CALLS = [
 check('killed at every fault point of a call: once, kept, honest, and finished in the end', async (t) => {
   const [lived] = await all(t, [[null]]);
   assert.ok(lived);
-  const deaths = everywhere(lived).filter(({ point }) => !OF_GROUPS.includes(point));
+  const deaths = everywhere(lived).filter(({ point }) => ![...OF_GROUPS, ...OF_TIME].includes(point));
   assert.deepEqual([...new Set(deaths.map(({ point }) => point))].sort(), OF_CALLS);
   const crashes = await all(
     t,
@@ -26,6 +26,23 @@ check('killed at every fault point of a call: once, kept, honest, and finished i
   assert.deepEqual(wrong(crashes), []);
   assert.equal(crashes.filter(({ killed }) => killed).length, deaths.length, 'every planned kill fell');
 });
+
+check(
+  'killed as it renews its lease: whoever comes next waits for that lease, and finds no more than was done',
+  async (t) => {
+    const deaths = [1, 2, 3].map((at) => ({ point: 'lease-renewed', at }));
+    const crashes = await all(
+      t,
+      deaths.map((death) => [death]),
+    );
+    assert.deepEqual(wrong(crashes), []);
+    assert.deepEqual(missed(deaths, crashes), [], 'every kill that was passed fell');
+    assert.ok(
+      crashes.some(({ killed }) => killed),
+      'a run outlives the first renewal',
+    );
+  },
+);
 
 check('killed again at every fault point of the recovery: as if it had been killed once', async (t) => {
   const sent = { point: 'effect-sent', at: 3 };

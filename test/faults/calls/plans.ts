@@ -28,6 +28,8 @@ export async function all(t: TestContext, plans: readonly Plan[]): Promise<reado
 
 /** The points of the store: passed once a group of commits, the call's own and those around them. */
 export const OF_GROUPS: readonly string[] = ['group-begun', 'group-about-to-commit', 'group-committed'];
+/** Passed whenever a third of the lease is over, whatever the calls do: how often depends on the machine. */
+export const OF_TIME: readonly string[] = ['lease-renewed'];
 /** From one commit to the beginning of the next group nothing is written: that death would be the same one twice. */
 const EACH_FIFTH = 'group-begun';
 

@@ -48,6 +48,25 @@ check('chunks that fail half-way leave no file, and a file that is there stays a
   assert.deepEqual(readdirSync(folder), ['bytes']);
 });
 
+check('killed around its rename, a package has its name with all of it in it, or not at all', async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = join(folder, 'package.zip');
+  for (const [point, left] of [
+    ['file-temp-written', ['package.zip.part']],
+    ['package-renamed', ['package.zip', 'package.zip.part']],
+  ] as const) {
+    const program = `
+      const { writeWholeFile } = await import(${JSON.stringify(MODULE)});
+      const reach = (point) => { if (point === '${point}') process.kill(process.pid, 'SIGKILL'); };
+      await writeWholeFile('the file', ${JSON.stringify(file)}, [Buffer.alloc(100_000, 'x')], { reach });
+    `;
+    const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', program];
+    await assert.rejects(promisify(execFile)(process.execPath, args), { signal: 'SIGKILL' });
+    assert.deepEqual(readdirSync(folder).sort(), left, point);
+  }
+  assert.deepEqual(readFileSync(file), Buffer.alloc(100_000, 'x'));
+});
+
 check('what a killed command left beside the name hinders nobody, and is not touched', async (t) => {
   const folder = await temporaryFolder(t);
   const file = join(folder, 'package.zip');
