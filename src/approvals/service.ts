@@ -9,6 +9,7 @@ import {
 } from '../core/index.ts';
 import type { Page, Principal, SessionContext } from '../sessions/index.ts';
 import type { Store } from '../store/index.ts';
+import { type DamagedRequest, exact, readRequests } from './audit.ts';
 import type { ApprovalBatch } from './batch.ts';
 import { tellDecisions } from './decision-span.ts';
 import { decide, requireApprover, type Verdict } from './decisions.ts';
@@ -32,6 +33,12 @@ export interface Said {
   readonly message?: string;
 }
 
+/** Requests as they are listed. One that was changed behind the program's back keeps no other from being shown. */
+export interface RequestPage extends Page<ShownRequest> {
+  /** Those of the page that are neither shown nor used. */
+  readonly damaged: readonly DamagedRequest[];
+}
+
 /** Permission requests as people use them: list, show, decide. Every method answers for the principal's tenant only. */
 export class Approvals {
   readonly #store: Store;
@@ -47,7 +54,7 @@ export class Approvals {
   }
 
   /** What waits for a decision, oldest first. `after` is the `next` of the page before. */
-  async pending(principal: Principal, query: { after?: string; limit?: number } = {}): Promise<Page<ShownRequest>> {
+  async pending(principal: Principal, query: { after?: string; limit?: number } = {}): Promise<RequestPage> {
     return this.#page(sql.LIST_PENDING, principal, query.after ?? '', query.limit);
   }
 
@@ -81,17 +88,21 @@ export class Approvals {
   }
 
   /** Every request, newest first. */
-  async list(principal: Principal, query: { after?: string; limit?: number } = {}): Promise<Page<ShownRequest>> {
+  async list(principal: Principal, query: { after?: string; limit?: number } = {}): Promise<RequestPage> {
     return this.#page(sql.LIST_REQUESTS, principal, query.after ?? '\u{10ffff}', query.limit);
   }
 
-  async #page(text: string, principal: Principal, after: string, wanted = 100): Promise<Page<ShownRequest>> {
+  async #page(text: string, principal: Principal, after: string, wanted = 100): Promise<RequestPage> {
     if (!Number.isInteger(wanted) || wanted < 1) throw fail('INVALID_VALUE', 'limit must be a whole number from 1.');
     const limit = Math.min(wanted, LIMITS.sessionPageRows);
-    const rows = await this.#store.read('approvals.list', (tx) => tx.all(text, [principal.tenant, after, limit + 1]));
+    const params = [principal.tenant, after, limit + 1];
+    const rows = await this.#store.read('approvals.list', (tx) => tx.all(exact(text), params));
     const now = this.#context.clock.nowMs();
-    const items = rows.slice(0, limit).map((row) => showRequest(requestOf(row), now));
-    return { items, next: rows.length > limit ? (items.at(-1)?.requestId ?? null) : null };
+    const page = rows.slice(0, limit);
+    const { requests, damaged } = readRequests(page);
+    const items = requests.map((request) => showRequest(request, now));
+    const last = rows.length > limit ? page.at(-1) : undefined;
+    return { items, damaged, next: last ? String(last['decision_id']) : null };
   }
 
   /** One request with the digest of exactly what is shown. APPROVAL_NOT_FOUND, APPROVAL_CORRUPT. */

@@ -51,10 +51,17 @@ async function list(context: CommandContext, options: RunOptions & { all?: boole
     const { approvals, principal } = runtime;
     const page = options.all ? await approvals.list(principal, query) : await approvals.pending(principal, query);
     context.output.result({
-      document: { requests: page.items.map(requestView), next: page.next },
+      document: {
+        requests: page.items.map(requestView),
+        damaged: page.damaged.map(({ requestId, code, why }) => ({ request_id: requestId, code, why })),
+        next: page.next,
+      },
       lines: (colours) => [
-        ...(page.items.length === 0 ? ['Nothing waits for a decision.'] : []),
+        ...(page.items.length + page.damaged.length === 0 ? ['Nothing waits for a decision.'] : []),
         ...page.items.map((one) => `${one.requestId}  ${colours.yellow(one.status)}  ${one.tool} ${one.argumentsText}`),
+        ...page.damaged.map(
+          ({ requestId, code }) => `${requestId}  ${colours.red('damaged')}  ${code}; to see it: holdfast audit`,
+        ),
         ...(page.next === null ? [] : [`More: holdfast approvals list --after ${page.next}`]),
       ],
     });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { killedAt, runOfAgent, tamper } from '../runs/damage-world.ts';
+import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
 import { assert, check, holdfast } from '../support/index.ts';
 
 interface Doctor {
@@ -61,3 +62,24 @@ check(
     assert.deepEqual([report.exit, report.stderr.includes('holdfast audit')], [2, true]);
   },
 );
+
+check('one damaged request keeps no other from being listed, shown and decided', async (t) => {
+  const { holdfast: desk, dataDir } = await openDesk(t);
+  const agent = desk.agent({ model: callsThenDone([{}]), tools: [noteTool({ needsApproval: true })] });
+  const [bad, good] = [await agent.run('go'), await agent.run('go')].map(({ pending }) => pending[0]?.requestId ?? '');
+  tamper(dataDir, `UPDATE permission_requests SET reason = 'because' WHERE decision_id = '${bad}'`);
+  const run = (...args: string[]) => holdfast([...args, '--data-dir', dataDir], { cwd: join(dataDir, '..') });
+  for (const which of [[], ['--all']]) {
+    const listed = await run('approvals', 'list', ...which);
+    assert.equal(listed.exit, 0, listed.stderr);
+    assert.match(listed.stdout, new RegExp(`${good}  pending`));
+    assert.match(listed.stdout, new RegExp(`${bad}  damaged  APPROVAL_CORRUPT; to see it: holdfast audit`));
+  }
+  const page = await desk.runtime.approvals.pending(desk.runtime.principal, { limit: 1 });
+  assert.deepEqual([page.items, page.damaged.map(({ requestId }) => requestId), page.next], [[], [bad], bad]);
+  const shown = await run('approvals', 'show', bad ?? '');
+  assert.deepEqual([shown.exit, shown.stderr.includes('holdfast audit')], [2, true]);
+  assert.equal((await run('approvals', 'reject', good ?? '')).exit, 0);
+  const report = await run('report');
+  assert.deepEqual([report.exit, report.stderr.includes('APPROVAL_CORRUPT')], [2, true]);
+});

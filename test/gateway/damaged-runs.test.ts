@@ -25,6 +25,8 @@ check('a gateway on a folder with a damaged run serves the others, shows it, and
   await assert.rejects(agent.stopRun(clerk), damaged);
   assert.equal(rowsOf(dataDir, clerk), rows);
   tamper(dataDir, `UPDATE traces SET context = '[]' WHERE trace_id = '${clerk}'`);
+  const { requests, damaged: of } = await agent.listApprovals({ which: 'all' });
+  assert.deepEqual([requests, of], [[], []]);
   const page = await agent.listRuns();
   assert.deepEqual(
     page.runs.map((run) => run.run_id),

@@ -172,6 +172,8 @@ async function pendingAll({ approvals }: Runtime, principal: Principal): Promise
   let after: string | undefined;
   do {
     const page = await approvals.pending(principal, { limit: LIMITS.sessionPageRows, ...(after ? { after } : {}) });
+    const [damaged] = page.damaged;
+    if (damaged) throw fail('APPROVAL_CORRUPT', damaged.why);
     found.push(...page.items);
     after = page.next ?? undefined;
   } while (after !== undefined && found.length < LIMITS.reportRuns);

@@ -28,7 +28,8 @@ export const approvalRoutes = [
       const asked = after === undefined ? { limit } : { limit, after };
       const found =
         which === 'all' ? await approvals.list(principal, asked) : await approvals.pending(principal, asked);
-      return { requests: found.items.map(requestView), next: found.next };
+      const damaged = found.damaged.map(({ requestId, code, why }) => ({ request_id: requestId, code, why }));
+      return { requests: found.items.map(requestView), damaged, next: found.next };
     },
   }),
   route({

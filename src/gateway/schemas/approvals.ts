@@ -38,7 +38,9 @@ export const request = z.strictObject({
   superseded_by: id.nullable(),
 });
 
-export const requestPage = z.strictObject({ requests: z.array(request), next });
+/** A request that was changed behind the program's back: it is neither shown nor used. */
+const damagedRequest = z.strictObject({ request_id: id, code: z.string(), why: z.string() });
+export const requestPage = z.strictObject({ requests: z.array(request), damaged: z.array(damagedRequest), next });
 
 /** Which requests a list shows: those that wait, oldest first, or all, newest first. */
 export const requestQuery = { which: z.enum(['pending', 'all']).optional() };
