@@ -5,7 +5,7 @@ import type { BenchRow, BenchSuite } from '../suite.ts';
 import { CallWork } from './call-work.ts';
 import { FINISH, INSERT, PAYLOAD, PlainLedger } from './ledger.ts';
 
-const SERIAL_CALLS = 60;
+const SERIAL_CALLS = 160;
 const CALLERS = 64;
 /** Enough that a round is longer than what it costs to come back from the other contender. */
 const CALLS_PER_CALLER = 32;
