@@ -10,19 +10,35 @@ export type BindingPurpose = 'dispatch' | 'query_status';
 // A document of plain texts is put together here as the built-in writer would write it, in a quarter of its time; what
 // is not plain goes the general way.
 
-/** The revisions that a request's digest holds, where JSON spells every text of the contract as it stands. */
-const plainRevisions = new WeakMap<ToolContract, string | null>();
+/** What was found of a contract, which may have been changed since. */
+interface PlainContract {
+  readonly of: ToolContract;
+  /** The revisions that a request's digest holds; null where JSON spells a text of the contract otherwise. */
+  readonly revisions: string | null;
+}
+
+const plainContracts = new WeakMap<ToolContract, PlainContract>();
 
 function plainRevisionsOf(contract: ToolContract): string | null {
-  const known = plainRevisions.get(contract);
-  if (known !== undefined) return known;
+  const known = plainContracts.get(contract);
+  if (known !== undefined && isSame(known.of, contract)) return known.revisions;
   const { name, policy, effect, inputSchema, outputSchema } = contract;
-  const revisions =
+  const text =
     `"effect_revision":"${effect}","input_schema_revision":"${inputSchema}",` +
     `"output_schema_revision":"${outputSchema}"`;
-  const found = isPlainText(name + policy + effect + inputSchema + outputSchema) ? revisions : null;
-  plainRevisions.set(contract, found);
-  return found;
+  const revisions = isPlainText(name + policy + effect + inputSchema + outputSchema) ? text : null;
+  plainContracts.set(contract, { of: { ...contract }, revisions });
+  return revisions;
+}
+
+function isSame(a: ToolContract, b: ToolContract): boolean {
+  return (
+    a.name === b.name &&
+    a.policy === b.policy &&
+    a.effect === b.effect &&
+    a.inputSchema === b.inputSchema &&
+    a.outputSchema === b.outputSchema
+  );
 }
 
 /** The digest of a business intent. Execution identity (key, call, response) is no part of it, nor are roles. */

@@ -125,3 +125,12 @@ check('a text that is no digest, where a digest is expected, is spelled as what 
   const scope = { tenant: 't', subject: 's', tool: 'tool', key: 'k' };
   assert.equal(effectIdentity(scope, odd), digestJson({ request_sha256: odd, scope: ['t', 's', 'tool', 'k'] }));
 });
+
+check('a contract that is changed in place has the digests of what it is now', () => {
+  const contract = { ...REFUND_SPEC.contract };
+  const who = new Principal('t', 's');
+  const before = requestDigest(who, contract, {});
+  contract.effect = 'another-effect-v2';
+  assert.notEqual(requestDigest(who, contract, {}), before);
+  assert.equal(requestDigest(who, contract, {}), requestDigest(who, { ...contract }, {}));
+});
