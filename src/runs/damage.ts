@@ -12,6 +12,10 @@ export interface DamagedRun extends Damage {
   readonly tenant: string;
 }
 
+/** The command that shows what is damaged, and the way out. */
+export const SHOW_DAMAGE =
+  'See what is damaged: holdfast audit. Mend the record, or restore a backup; the run can be carried on then.';
+
 /**
  * What an error says of a stored record that disagrees with itself; null for any other error, and for what is said of
  * the database as a whole: neither is any one run's.

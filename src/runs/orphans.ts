@@ -14,7 +14,7 @@ import { allEnded } from './all-ended.ts';
 import type { RunsContext } from './context.ts';
 import { type Damage, type DamagedRun, damageOf } from './damage.ts';
 import { endDeadModellessRun, isModelless } from './guard-run.ts';
-import { branchGroups } from './history.ts';
+import { branchGroups, type GroupWithCalls } from './history.ts';
 import type { RunRecord } from './model.ts';
 import * as sql from './run-queries.ts';
 import { apart, exact, isDamaged, readRun } from './run-store.ts';
@@ -134,8 +134,8 @@ async function damageIn(context: ProofContext, run: RunRecord): Promise<DamagedR
   }
 }
 
-/** A record that a run names and that is gone is damage, too. */
-function damageOfRecovery(error: unknown): Damage | null {
+/** As `damageOf`; a record that a run names and that is gone is damage, too. */
+export function damageOfRecovery(error: unknown): Damage | null {
   const isGone = error instanceof HoldfastError && error.family === 'not_found';
   return isGone ? { code: 'RUN_RECORD_BROKEN', why: `What the run names is gone (${error.code}).` } : damageOf(error);
 }
@@ -158,10 +158,15 @@ async function release({ calls }: RunsContext, run: RunRecord): Promise<void> {
   });
 }
 
-async function leftOf(context: ProofContext, run: RunRecord): Promise<Left> {
+/**
+ * What a run that nobody carries out is to come to, by its records, each of which is proved. Throws the refusal of the
+ * record that is damaged.
+ */
+export async function leftOf(context: ProofContext, run: RunRecord, known?: readonly GroupWithCalls[]): Promise<Left> {
   const { store } = context;
   const { rootFrameId, branchId, turnId } = run.place;
-  const groups = await store.read('runs.history', (tx) => branchGroups(tx, run.principal, rootFrameId, branchId));
+  const groups =
+    known ?? (await store.read('runs.history', (tx) => branchGroups(tx, run.principal, rootFrameId, branchId)));
   const last = groups.findLast(({ group }) => group.turnId === turnId && isOfMainLine(group));
   if (!last || last.group.kind !== 'native_tools') return { stand: { status: 'running' }, results: [] };
   const { groupId } = last.group;

@@ -11,7 +11,7 @@ import {
 import type { Principal } from '../sessions/index.ts';
 import { appendFeed, type ReadTx, type Row, type Tx } from '../store/index.ts';
 import { storedContext } from './config/stored-context.ts';
-import { type DamagedRun, damageOf } from './damage.ts';
+import { type DamagedRun, damageOf, SHOW_DAMAGE } from './damage.ts';
 import type { RunPlace, RunRecord, RunStatus } from './model.ts';
 import * as sql from './run-queries.ts';
 
@@ -243,10 +243,6 @@ export function readRun(row: Row): RunRecord | DamagedRun {
 }
 
 export const isDamaged = (run: RunRecord | DamagedRun): run is DamagedRun => 'why' in run;
-
-/** The command that shows what is damaged, and the way out. */
-const SHOW_DAMAGE =
-  'See what is damaged: holdfast audit. Mend the record, or restore a backup; the run can be carried on then.';
 
 function recordOf(row: Row): RunRecord {
   if (Object.values(row).some((value) => typeof value === 'bigint' && !Number.isSafeInteger(Number(value))))

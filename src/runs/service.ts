@@ -1,4 +1,4 @@
-import { fail } from '../core/index.ts';
+import { fail, HoldfastError } from '../core/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import { beginChild, beginRun, type StartRun } from './begin-run.ts';
 import { CarriedRuns, type RunHandle } from './carried-runs.ts';
@@ -15,6 +15,7 @@ import { damageOfOrphan, type Released, releaseOrphans, requireSound } from './o
 import { adoptConfig, listRuns, type RunPage, requireRun, runTree, takeRun } from './run-store.ts';
 import { stopTree } from './stop-run.ts';
 import { SupervisedRuns } from './supervised-runs.ts';
+import { requireTakeable } from './takeable.ts';
 import { isElsewhere, WaitingRuns } from './waiting.ts';
 
 export interface ResumeOptions {
@@ -79,9 +80,9 @@ export class Runs {
 
   /**
    * Carries a run on that waits, was interrupted, or failed; what is unknown in it is asked about first. A run that
-   * still waits for a decision stands as before afterwards. It goes on as it was frozen when it began, or with `adopt`
-   * as its agent is defined now. Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, RUN_DAMAGED, AGENT_UNKNOWN, and as
-   * `thawAgent`.
+   * still waits for a decision stands as before afterwards, and one of which a record is damaged, or of a run below that
+   * it waits for, is not taken. It goes on as it was frozen when it began, or with `adopt` as its agent is defined now.
+   * Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, RUN_DAMAGED, AGENT_UNKNOWN, and as `thawAgent`.
    */
   async resume(
     principal: Principal,
@@ -107,7 +108,7 @@ export class Runs {
     const run = await this.get(principal, runId);
     // Such as the run of a guard that was killed, whose agent is defined nowhere.
     if (run.state.status === 'stopped' && !this.#agents.has(run.agent)) throw notTaken(run);
-    await requireSound(this.#context.calls, run);
+    await requireTakeable(this.#context.calls, run, instanceId);
     const agent = agentFor(run, this.#agent(run.agent));
     if (await this.#supervised.isOpen(run)) return this.#carried.carryOver(run, agent, listener);
     if (!adopt) thawAgent(run, agent);
@@ -244,7 +245,11 @@ export class Runs {
     if (!parent || !hasEnded(run)) return;
     const above = await this.get(principal, parent.runId);
     const waits = above.state.status === 'waiting_confirmation' || isFollowUp(run);
-    if (waits && this.#agents.has(above.agent)) await this.#takeUp(above, {});
+    if (!waits || !this.#agents.has(above.agent)) return;
+    // What is damaged above is left as it is, and told to whoever resumes that one; this run has ended all the same.
+    await this.#takeUp(above, {}).catch((error: unknown) => {
+      if (!(error instanceof HoldfastError) || error.code !== 'RUN_DAMAGED') throw error;
+    });
   }
 
   /** Begins the child run of a call or takes it up, and carries it on as long as its parent is carried on. */

@@ -14,7 +14,7 @@ import { isOfMainLine } from './side-branch/told.ts';
 import { termsOf } from './turn.ts';
 
 /** The newest group of the run, where it is a reply with calls: it may have been left before its end. */
-export function lastReply({ run }: Driving, groups: readonly GroupWithCalls[]): GroupWithCalls | null {
+export function lastReply({ run }: Pick<Driving, 'run'>, groups: readonly GroupWithCalls[]): GroupWithCalls | null {
   const last = groups.findLast(({ group }) => group.turnId === run.place.turnId && isOfMainLine(group));
   return last?.group.kind === 'native_tools' ? last : null;
 }
