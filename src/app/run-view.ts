@@ -1,17 +1,20 @@
 import type { ShownRequest } from '../approvals/index.ts';
 import type { SupervisionView } from '../autonomy/index.ts';
-import { type CallOutcome, type LedgerCall, outcomeDocument } from '../calls/index.ts';
+import { type CallOutcome, type LedgerCall, outcomeDocument, RESULT_PATHS } from '../calls/index.ts';
 import { JSON_PROFILES, type JsonObject, type JsonValue, readCanonicalJson, redact } from '../core/index.ts';
 import {
-  branchGroups,
   type Damage,
   goalsOf,
   type GoalTree,
   type GroupWithCalls,
+  historyOfTurn,
   isOfMainLine,
+  newestReplyOfTurn,
   type RunRecord,
+  sideBranchesOfTurn,
 } from '../runs/index.ts';
-import type { Principal } from '../sessions/index.ts';
+import { countCallsOfTurn, type PageQuery, type Principal } from '../sessions/index.ts';
+import type { ReadTx } from '../store/index.ts';
 import type { Runtime } from './runtime.ts';
 
 /** One call of a run as every surface shows it. */
@@ -31,6 +34,8 @@ export interface CallView {
 
 /** A tool's report and what was read back after it are counted apart: the one says nothing of the other. */
 export interface RunSummary {
+  /** All calls of the run, also where a view shows a page of them. */
+  readonly calls: number;
   /** Calls whose tools reported success, the verified ones included. */
   readonly reportedDone: number;
   /** Of those, the ones of which a reading made afterwards saw the required end state. */
@@ -66,8 +71,11 @@ export interface RunView {
   /** Its process is dead, and it is left as it is, since a record of it is damaged; null otherwise. */
   readonly damage: Damage | null;
   readonly text: string;
+  /** In their order; of a view that was asked for a page, the newest ones. */
   readonly calls: readonly CallView[];
-  /** What its calls came to, counted: what was reported as done, and what of that was seen afterwards. */
+  /** Where the page of older calls begins; null where `calls` begins with the first. */
+  readonly olderCalls: string | null;
+  /** What all of its calls came to, counted: what was reported as done, and what of that was seen afterwards. */
   readonly summary: RunSummary;
   /** How its supervision stands, proved as it is read; null where nobody supervises it. */
   readonly supervision: SupervisionView | null;
@@ -85,34 +93,41 @@ export interface RunView {
   readonly updatedAt: number;
 }
 
-/** The run of the principal's tenant as it stands now. RUN_NOT_FOUND. */
-export async function viewOfRun(runtime: Runtime, principal: Principal, runId: string): Promise<RunView> {
+/**
+ * The run of the principal's tenant as it stands now. With a page only so many calls are read and shown, the newest first
+ * page; `after` is the `olderCalls` of the view before. The others are counted. RUN_NOT_FOUND, INVALID_VALUE.
+ */
+export async function viewOfRun(
+  runtime: Runtime,
+  principal: Principal,
+  runId: string,
+  page?: PageQuery,
+): Promise<RunView> {
   const tree = await runtime.runs.tree(principal, runId);
   const run = tree.find((one) => one.runId === runId) ?? (await runtime.runs.get(principal, runId));
-  const { rootFrameId, branchId, turnId } = run.place;
-  const { groups, goals } = await runtime.store.read('app.run-view', async (tx) => ({
-    groups: await branchGroups(tx, principal, rootFrameId, branchId),
+  const { own, next, sides, last, counted, goals } = await runtime.store.read('app.run-view', async (tx) => ({
+    ...(await readTurn(tx, principal, run, page)),
     goals: await goalsOf(tx, runId),
   }));
-  const own = groups.filter(({ group }) => group.turnId === turnId && group.kind !== 'user');
   const calls = own.flatMap((one) => one.calls.map((call) => callView(runtime, call)));
+  const summary = counted ?? summaryOf(calls);
   const damage = await runtime.runs.damageOf(run);
   const supervision = await runtime.autonomy.supervisionOf(principal, run.place);
-  const last = own.findLast(({ group }) => isOfMainLine(group))?.group.assistantContent ?? '';
   return {
     runId,
-    sessionId: rootFrameId,
+    sessionId: run.place.rootFrameId,
     agent: run.agent,
     task: run.task,
     status: run.state.status,
-    outcome: damage ? 'unknown' : outcomeOf(run, calls),
+    outcome: damage ? 'unknown' : outcomeOf(run, summary),
     reason: run.state.status === 'failed' ? run.state.message : '',
     damage: damage && { code: damage.code, why: damage.why },
     // A repair says more in the same turn than the author's last words.
     text: run.state.status === 'completed' && supervision === null ? run.state.text : last,
     calls,
-    summary: summaryOf(calls),
-    sideBranches: own.map(sideBranchView).filter((one) => one !== null),
+    olderCalls: next,
+    summary,
+    sideBranches: sides.map(sideBranchView).filter((one) => one !== null),
     goals,
     supervision,
     // What waits in it cannot be decided while it is left, and a damaged request is not shown.
@@ -125,6 +140,24 @@ export async function viewOfRun(runtime: Runtime, principal: Principal, runId: s
   };
 }
 
+/** What the ledger tells of a run: all of it, or of its calls a page and the number of the others. */
+async function readTurn(tx: ReadTx, principal: Principal, { place }: RunRecord, page: PageQuery | undefined) {
+  const { groups, next } = await historyOfTurn(tx, principal, place, page);
+  const own = groups.filter(({ group }) => group.kind !== 'user');
+  if (page === undefined) {
+    const last = own.findLast(({ group }) => isOfMainLine(group))?.group.assistantContent ?? '';
+    return { own, next, sides: own, last, counted: null };
+  }
+  const { calls, done: reportedDone, verified, unknown } = await countCallsOfTurn(tx, principal, place, RESULT_PATHS);
+  return {
+    own,
+    next,
+    sides: await sideBranchesOfTurn(tx, principal, place),
+    last: (await newestReplyOfTurn(tx, principal, place))?.assistantContent ?? '',
+    counted: { calls, reportedDone, verified, unknown },
+  };
+}
+
 /** Null for a group that is no side branch. */
 export function sideBranchView({ group, side }: GroupWithCalls): SideBranchView | null {
   if (!side) return null;
@@ -134,16 +167,17 @@ export function sideBranchView({ group, side }: GroupWithCalls): SideBranchView 
   return { branchId: group.groupId, type, turnsUsed: turns.length, maxTurns, state, text };
 }
 
-function outcomeOf(run: RunRecord, calls: readonly CallView[]): RunView['outcome'] {
+function outcomeOf(run: RunRecord, { unknown }: RunSummary): RunView['outcome'] {
   // While a living process carries it out, what has started is under way: each call says so itself.
   if (run.state.status === 'running' && run.state.ownerInstanceId !== null) return null;
-  if (calls.some((call) => call.outcome?.state === 'unknown')) return 'unknown';
+  if (unknown > 0) return 'unknown';
   return run.state.status === 'running' ? 'interrupted' : null;
 }
 
 function summaryOf(calls: readonly CallView[]): RunSummary {
   const done = calls.filter(({ outcome }) => outcome?.state === 'done');
   return {
+    calls: calls.length,
     reportedDone: done.length,
     verified: done.filter(({ outcome }) => outcome?.state === 'done' && outcome.verified).length,
     unknown: calls.filter(({ outcome }) => outcome?.state === 'unknown').length,
@@ -197,7 +231,9 @@ export function runDocument(view: RunView): JsonObject {
     damage: view.damage && { code: view.damage.code, why: view.damage.why },
     text: view.text,
     calls: view.calls.map(callDocument),
+    calls_next: view.olderCalls,
     summary: {
+      calls: view.summary.calls,
       reported_done: view.summary.reportedDone,
       verified: view.summary.verified,
       unknown: view.summary.unknown,

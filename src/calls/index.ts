@@ -25,7 +25,7 @@ export { propose, type Proposed, type Reply } from './propose.ts';
 export { provedOutcomeOfStored } from './proved-outcome.ts';
 export { rehearseCall } from './rehearsal.ts';
 export { recordRecovered, recoverCall, type Recovered, type Recovery, resultOf } from './recover.ts';
-export { outcomeOfResult, resultEvent, type ResultOf } from './result-event.ts';
+export { outcomeOfResult, RESULT_PATHS, resultEvent, type ResultOf } from './result-event.ts';
 export { outcomeOfStored, settleByPerson, settleByStatus } from './settle.ts';
 export { callSessionHooks } from './session-hooks.ts';
 export { type LedgerCall, ledgerCalls, ledgerResultOf, rejudge, sessionCalls, standNow } from './standing.ts';

@@ -6,7 +6,7 @@ import {
   type JsonValue,
   readCanonicalJson,
 } from '../core/index.ts';
-import type { NewEvent } from '../sessions/index.ts';
+import type { NewEvent, ResultPaths } from '../sessions/index.ts';
 import type { CallOutcome, SettledBy } from './outcome.ts';
 import { outcomeDocument, outcomeForModel } from './outcome-rendering.ts';
 
@@ -70,6 +70,9 @@ function statusOf(outcome: CallOutcome, writes: boolean): JsonObject {
       return { status: 'unknown' };
   }
 }
+
+/** Where such a result says how its call stands. */
+export const RESULT_PATHS: ResultPaths = { outcome: '$.outcome.outcome', verified: '$.outcome.verified' };
 
 /** The outcome that a stored `result` event says; null where the event is not one of ours. */
 export function outcomeOfResult(result: JsonValue): CallOutcome | null {

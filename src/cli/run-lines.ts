@@ -46,6 +46,9 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
     ...damageLines(view, colours),
     ...(view.goals === null ? [] : [`  goal: ${cut(displayText(view.goals.mission), 100)}`]),
     ...view.sideBranches.map(sideBranchLine),
+    ...(view.olderCalls === null
+      ? []
+      : [`  older calls: holdfast runs show ${view.runId} --before ${view.olderCalls}`]),
     ...view.calls.flatMap((call) => callLines(call, colours)),
     ...summaryLines(view),
     ...supervisionLines(view, colours),
@@ -82,10 +85,11 @@ function sideBranchLine({ type, turnsUsed, maxTurns, state, text }: RunView['sid
 }
 
 /** What was reported and what was seen, apart. */
-function summaryLines({ calls, summary }: RunView): readonly string[] {
-  if (calls.length === 0) return [];
-  const { reportedDone, verified, unknown } = summary;
-  return [`  ${reportedDone} reported as done, ${verified} of them verified, ${unknown} unknown`];
+function summaryLines({ calls: shown, summary }: RunView): readonly string[] {
+  const { calls, reportedDone, verified, unknown } = summary;
+  if (calls === 0) return [];
+  const among = shown.length === calls ? '' : `of ${calls} calls, `;
+  return [`  ${among}${reportedDone} reported as done, ${verified} of them verified, ${unknown} unknown`];
 }
 
 /** How the supervision ended, what was found, and what was advised about what waits. */

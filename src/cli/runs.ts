@@ -6,6 +6,11 @@ import { damagedRow, runRow } from './run-lines.ts';
 import { tell } from './tell-run.ts';
 import { type RunOptions, withAgents, withoutAgents } from './with-runtime.ts';
 
+/** Of one run, at a time: a guard may make a hundred thousand. */
+const MOST_CALLS = 200;
+
+type ShowOptions = RunOptions & { readonly limit: string; readonly before?: string };
+
 /** `holdfast runs list|show|stop|resume`. */
 export function define(command: Command, context: CommandContext): void {
   command
@@ -16,8 +21,10 @@ export function define(command: Command, context: CommandContext): void {
     .action((options: RunOptions & { limit: string; before?: string }) => context.run(() => list(context, options)));
   command
     .command('show <run>')
-    .description('One run: how it stands, its calls and their outcomes, what waits')
-    .action((runId: string, options: RunOptions) => context.run(() => show(context, runId, options)));
+    .description('One run: how it stands, its newest calls and their outcomes, what waits')
+    .option('--limit <n>', 'At most so many calls, up to 200', String(MOST_CALLS))
+    .option('--before <place>', 'The page of calls before this one')
+    .action((runId: string, options: ShowOptions) => context.run(() => show(context, runId, options)));
   command
     .command('stop <run>')
     .description('Start nothing more of it; what has started is unknown until it is known')
@@ -36,12 +43,12 @@ async function list(context: CommandContext, options: RunOptions & { limit: stri
   return withoutAgents(context, options, async ({ runtime }) => {
     const { viewOfRun, runDocument } = await import('../app/index.ts');
     const { limit: limitText, before } = options;
-    const limit = wholeNumber(limitText, 200);
+    const limit = wholeNumber(limitText, 200, 20);
     const page = await runtime.runs.list(runtime.principal, before === undefined ? { limit } : { before, limit });
     const views: RunView[] = [];
     const damaged: Pick<DamagedRun, 'runId' | 'code' | 'why'>[] = [...page.damaged];
     for (const { runId } of page.items) {
-      const shown = await orDamage(runId, viewOfRun(runtime, runtime.principal, runId));
+      const shown = await orDamage(runId, viewOfRun(runtime, runtime.principal, runId, { limit: MOST_CALLS }));
       if ('why' in shown) damaged.push(shown);
       else views.push(shown);
     }
@@ -73,15 +80,18 @@ async function orDamage(runId: string, view: Promise<RunView>) {
   }
 }
 
-function wholeNumber(text: string, most: number): number {
+function wholeNumber(text: string, most: number, standard: number): number {
   const value = Number(text);
-  return Number.isInteger(value) && value >= 1 ? Math.min(value, most) : 20;
+  return Number.isInteger(value) && value >= 1 ? Math.min(value, most) : standard;
 }
 
-async function show(context: CommandContext, runId: string, options: RunOptions): Promise<ExitCode> {
+async function show(context: CommandContext, runId: string, options: ShowOptions): Promise<ExitCode> {
+  const { limit: limitText, before } = options;
+  const limit = wholeNumber(limitText, MOST_CALLS, MOST_CALLS);
   return withoutAgents(context, options, async ({ runtime }) => {
     const { viewOfRun } = await import('../app/index.ts');
-    return tell(context, await viewOfRun(runtime, runtime.principal, runId));
+    const page = before === undefined ? { limit } : { limit, after: before };
+    return tell(context, await viewOfRun(runtime, runtime.principal, runId, page));
   });
 }
 
@@ -89,7 +99,7 @@ async function stop(context: CommandContext, runId: string, options: RunOptions)
   return withoutAgents(context, options, async ({ runtime }) => {
     const { viewOfRun } = await import('../app/index.ts');
     await runtime.runs.stop(runtime.principal, runId);
-    await tell(context, await viewOfRun(runtime, runtime.principal, runId));
+    await tell(context, await viewOfRun(runtime, runtime.principal, runId, { limit: MOST_CALLS }));
     return 0;
   });
 }

@@ -79,8 +79,9 @@ export class HoldfastClient {
     return this.#create(at('runs'), run, creating);
   }
 
-  showRun(runId: string): Promise<wire.RunBody> {
-    return this.#get(at('runs', runId));
+  /** One run with its newest calls; `after` is the `calls_next` of the answer before, for the page of older ones. */
+  showRun(runId: string, page: PageAsked = {}): Promise<wire.RunBody> {
+    return this.#get(at('runs', runId), page);
   }
 
   /** The goal tree beside a run; null where none was given. */

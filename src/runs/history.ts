@@ -74,7 +74,8 @@ async function everyPage(read: (query: PageQuery) => Promise<Page<ActionGroup>>)
   }
 }
 
-async function withCalls(tx: ReadTx, principal: Principal, group: ActionGroup): Promise<GroupWithCalls> {
+/** A group with its calls, or with what it tells otherwise. */
+export async function withCalls(tx: ReadTx, principal: Principal, group: ActionGroup): Promise<GroupWithCalls> {
   if (group.kind === 'compaction')
     return { group, calls: [], cover: coverOf(await eventsOf(tx, principal, group.groupId)) };
   if (group.kind === SIDE_BRANCH_GROUP)

@@ -4,6 +4,7 @@ export type { Damage, DamagedRun } from './damage.ts';
 export type { StartRun } from './begin-run.ts';
 export { goalsOf } from './goals.ts';
 export { branchGroups, type GroupWithCalls, messagesOf } from './history.ts';
+export { historyOfTurn, newestReplyOfTurn, sideBranchesOfTurn, type TurnHistory } from './turn-history.ts';
 export { providerHistory } from './provider-history.ts';
 export type { HistoryItem } from './told-groups.ts';
 export {

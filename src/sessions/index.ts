@@ -21,6 +21,14 @@ export {
   type PageQuery,
   requireGroup,
 } from './history.ts';
+export {
+  countCallsOfTurn,
+  groupsOfTurnOfKind,
+  newestGroupsOfTurn,
+  type ResultPaths,
+  type TurnCounts,
+  type TurnPlace,
+} from './turn-groups.ts';
 export { sessionOfEntry } from './feed-places.ts';
 export {
   closeAttempts,

@@ -1,5 +1,5 @@
 import { GatewayRefusal } from '../../src/client/index.ts';
-import { noteTool } from '../calls/desk.ts';
+import { callsThenDone, noteTool } from '../calls/desk.ts';
 import { assert, check } from '../support/index.ts';
 import { leapingClock, openWorld, untilRun } from './world.ts';
 
@@ -96,4 +96,21 @@ check('what is unknown is settled by a person who may, once, and nobody else', a
   assert.deepEqual([settled.outcome, settled.verdict?.decided_by], ['not_done', 'approver']);
   await assert.rejects(approver.settleOperation(ref, verdict), refusal('OPERATION_SETTLED', 409));
   assert.equal((await (await client(['admin'])).auditOperations()).passed, true);
+});
+
+check('the newest calls of a run are shown with a place where the older ones begin, page by page', async (t) => {
+  const model = callsThenDone(...['a', 'b', 'c'].map((note) => [{ note }]));
+  const { client } = await openWorld(t, { tools: [noteTool({ effect: 'read' })], model });
+  const agent = await client(['agent']);
+  const { run_id: runId } = await agent.startRun({ task: 'go' });
+  const whole = await untilRun(agent, runId, 'completed');
+  assert.deepEqual([whole.calls.length, whole.calls_next, whole.summary.calls], [3, null, 3]);
+  const newest = await agent.showRun(runId, { limit: 2 });
+  assert.deepEqual([newest.calls, newest.summary], [whole.calls.slice(-2), whole.summary]);
+  const older = await agent.showRun(runId, { limit: 2, after: newest.calls_next ?? '' });
+  assert.deepEqual([older.calls, older.calls_next, older.text], [whole.calls.slice(0, 1), null, whole.text]);
+  await assert.rejects(agent.showRun(runId, { limit: 201 }), refusal('REQUEST_INVALID', 400));
+  await assert.rejects(agent.showRun(runId, { after: runId }), refusal('INVALID_VALUE', 400));
+  const stranger = await client(['agent'], { tenant: 'elsewhere' });
+  await assert.rejects(stranger.showRun(runId, { limit: 2 }), refusal('RUN_NOT_FOUND', 404));
 });

@@ -13,6 +13,6 @@ check('a run counts what was reported as done and what was verified apart', asyn
     },
   });
   const run = await holdfast.agent({ model: callsThenDone([{ note: 'a' }, { note: 'b' }]), tools: [tool] }).run('go');
-  assert.deepEqual(run.view.summary, { reportedDone: 1, verified: 0, unknown: 1 });
-  assert.deepEqual(runDocument(run.view)['summary'], { reported_done: 1, verified: 0, unknown: 1 });
+  assert.deepEqual(run.view.summary, { calls: 2, reportedDone: 1, verified: 0, unknown: 1 });
+  assert.deepEqual(runDocument(run.view)['summary'], { calls: 2, reported_done: 1, verified: 0, unknown: 1 });
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { runDocument, viewOfRun } from '../../app/index.ts';
-import { fail, type JsonObject } from '../../core/index.ts';
+import { fail, type JsonObject, LIMITS } from '../../core/index.ts';
 import type { RunRecord } from '../../runs/index.ts';
 import { type Principal, requireSession } from '../../sessions/index.ts';
 import { requireProject } from '../../store/index.ts';
@@ -54,16 +54,18 @@ export const runRoutes = [
     id: 'showRun',
     method: 'GET',
     path: '/api/v1/runs/{run_id}',
-    summary: 'One run: how it stands, what waits, what became of each call',
+    summary: 'One run: how it stands, what waits, its newest calls and what became of each; older ones by pages',
     roles: ANYONE,
     params: ofRun,
-    query: none,
+    query: page,
     body: null,
     reply: shape.run,
     status: 200,
     creates: false,
-    handle: async ({ gateway: { runtime }, principal, params }) =>
-      runDocument(await viewOfRun(runtime, principal, params.run_id)),
+    handle: async ({ gateway: { runtime }, principal, params, query: { after, limit = LIMITS.httpPageEntries } }) => {
+      const asked = after === undefined ? { limit } : { limit, after };
+      return runDocument(await viewOfRun(runtime, principal, params.run_id, asked));
+    },
   }),
   route({
     id: 'stopRun',

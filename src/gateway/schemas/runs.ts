@@ -112,7 +112,9 @@ export const run = z.strictObject({
   damage: z.strictObject({ code: text, why: text }).nullable(),
   text,
   calls: z.array(call),
-  summary: z.strictObject({ reported_done: z.int(), verified: z.int(), unknown: z.int() }),
+  /** The `after` of the page of older calls. */
+  calls_next: next,
+  summary: z.strictObject({ calls: z.int(), reported_done: z.int(), verified: z.int(), unknown: z.int() }),
   supervision: supervision.nullable(),
   side_branches: z.array(sideBranch),
   goals: json,
