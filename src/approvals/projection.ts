@@ -77,7 +77,11 @@ function executionOf(proposed: ActionEvent, events: readonly ActionEvent[]): Bat
   return execution;
 }
 
-const outcomeOf = (result: JsonValue): JsonValue | undefined => (isJsonObject(result) ? result['outcome'] : undefined);
+/** The word of a result's outcome: `calls/` writes the outcome as a document, whoever keeps a ledger alone as the word. */
+function outcomeOf(result: JsonValue): JsonValue | undefined {
+  const said = isJsonObject(result) ? result['outcome'] : undefined;
+  return isJsonObject(said) ? said['outcome'] : said;
+}
 
 function toolOf(result: JsonValue): string {
   const tool = isJsonObject(result) ? result['tool'] : undefined;

@@ -138,3 +138,22 @@ check('a page of batches reads the groups of that page from an index, not the re
     details.join('\n'),
   );
 });
+
+check('a call of a batch of which nobody knows what became of it is not shown as executed', async (t) => {
+  const broken = noteTool({
+    name: 'note',
+    needsApproval: true,
+    execute: () => {
+      throw new Error('the line broke');
+    },
+  });
+  const world = await openWorld(t, { model: replies(1, 1), tools: [broken] });
+  const approver = await world.client(['approver']);
+  const { run_id: runId } = await (await world.client(['agent'])).startRun({ task: 'go' });
+  const { pending } = await untilRun(approver, runId, 'waiting_confirmation');
+  const { digest } = await approver.showApproval(pending[0] ?? '');
+  await approver.decide(pending[0] ?? '', { decision: 'approve', digest });
+  while ((await approver.showRun(runId)).status !== 'failed') await new Promise((settle) => setTimeout(settle, 5));
+  const [batch] = (await approver.listBatches(runId)).batches;
+  assert.deepEqual([batch?.status, batch?.calls[0]?.execution_status], ['execution_unknown', 'execution_unknown']);
+});
