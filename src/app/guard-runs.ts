@@ -37,9 +37,10 @@ export async function openGuardRuns(
     anew: async (after) => {
       const lost = owners.get(after) ?? owner;
       if (lost === owner) owner = await comeBack();
-      const next = keep(await openModellessRunAnew(calls, after, { ...run, ownerInstanceId: owner }, lost));
+      const next = await openModellessRunAnew(calls, after, { ...run, ownerInstanceId: owner }, lost);
+      if (next === null) return null;
       open.delete(after);
-      return next;
+      return keep(next);
     },
     end: async (one) => {
       const heldBy = open.get(one);

@@ -59,18 +59,20 @@ export async function openNextModellessRun(
 
 /**
  * The same where the process that had the run before was taken for dead: that one ends in the same commit as the run of a
- * dead process does, unless somebody has ended it already. Calls that are under way in it keep their place there.
+ * dead process does, unless somebody has ended it already. Calls that are under way in it keep their place there. Null,
+ * and nothing is begun, where a person has asked to stop the run before.
  */
 export async function openModellessRunAnew(
   calls: CallsContext,
   after: CallPlace,
   run: ModellessRun,
   deadOwner: string,
-): Promise<CallPlace> {
+): Promise<CallPlace | null> {
   const { store, sessions } = calls;
   const { principal, rootFrameId, branchId } = after;
   const runId = sessions.ids.next();
   return store.write('runs.anew-guard', async (tx) => {
+    if (await isModellessRunStopped(tx, after)) return null;
     await endDead(tx, calls, after, deadOwner);
     const content = `More calls that come through ${run.name}`;
     const { turnId } = await beginTurn(tx, sessions, principal, { rootFrameId, branchId, content });
@@ -101,7 +103,10 @@ export async function closeModellessRun(calls: CallsContext, place: CallPlace, o
     await takeBack(tx, calls, place.principal, place);
     const stopped = await isModellessRunStopped(tx, place);
     const end = stopped ? ({ status: 'stopped' } as const) : ({ status: 'completed', text: '' } as const);
-    return moveRun(tx, place, ownerInstanceId, { ...end, finishedAt }, finishedAt).then(() => null, ifNotOwned);
+    const ended = moveRun(tx, place, ownerInstanceId, { ...end, finishedAt }, finishedAt);
+    const notOwned = await ended.then(() => null, ifNotOwned);
+    // Who was to stop has nothing to tell where others have stopped it.
+    return stopped ? null : notOwned;
   });
   if (lost) throw lost;
 }
@@ -144,13 +149,13 @@ function takeBack(
 }
 
 /** Whether the calls of a run were proposed from outside, so that nobody can take it up. */
-export async function isModelless(
-  { store }: Pick<CallsContext, 'store'>,
-  { model, principal, place }: RunRecord,
-): Promise<boolean> {
-  if (model !== NO_MODEL) return false;
-  const session = await store.read('runs.kind', (tx) => requireSession(tx, principal, place.rootFrameId));
-  return session.kind === KIND;
+export async function isModelless({ store }: Pick<CallsContext, 'store'>, run: RunRecord): Promise<boolean> {
+  return run.model === NO_MODEL && store.read('runs.kind', (tx) => isModellessIn(tx, run));
+}
+
+/** The same, as this transaction sees it. */
+export async function isModellessIn(tx: ReadTx, { model, principal, place }: RunRecord): Promise<boolean> {
+  return model === NO_MODEL && (await requireSession(tx, principal, place.rootFrameId)).kind === KIND;
 }
 
 /** The same for one whose process is dead. What its calls came to stands with their operations, unknown included. */

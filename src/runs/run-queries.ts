@@ -45,6 +45,10 @@ export const TAKE_RUN = `UPDATE traces SET status = 'running', owner_instance_id
 /** now, trace, tenant. A run that waits, or that nobody living has, stops at once; a live owner is only asked. */
 export const ASK_STOP = `UPDATE traces SET stop_requested_at = ?, updated_at = max(updated_at, ?)
   WHERE trace_id = ? AND tenant_id = ? AND status IN ('running', 'waiting_confirmation')`;
+/** now, now, trace, tenant. A run that was stopped without anybody's asking for it: that somebody asks is kept once. */
+export const KEEP_STOP = `UPDATE traces SET stop_requested_at = ?, updated_at = max(updated_at, ?)
+  WHERE trace_id = ? AND tenant_id = ? AND status = 'stopped' AND stop_requested_at IS NULL`;
+
 /** finished, now, trace, tenant, now. */
 export const STOP_UNOWNED = `UPDATE traces SET status = 'stopped', finished_at = ?, owner_instance_id = NULL,
   updated_at = max(updated_at, ?)

@@ -175,7 +175,8 @@ export class Runs {
 
   /**
    * Stops a run and every run below it: what waits is cancelled, nothing more is started; what had started is unknown
-   * until it is known. A run of another living process is asked to stop and does so at its next step. One that recovery
+   * until it is known. A run of another living process is asked to stop and does so at its next step. A guard's run
+   * that recovery stopped is kept as one to stop, so that a guard that only slept begins nothing more. One that recovery
    * left as it is, since a record of it is damaged, is RUN_DAMAGED; below another run it is passed over.
    */
   async stop(principal: Principal, runId: string): Promise<RunRecord> {

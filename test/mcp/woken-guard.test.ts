@@ -172,6 +172,62 @@ check('a run that a person asked to stop is stopped, also where its guard was ta
   assert.deepEqual(ledgerOf(world), [['stopped', '{"a":1}']]);
 });
 
+const stopAsked = ({ dataDir }: GuardWorld) =>
+  inDatabase(dataDir, (db) => db.prepare(`SELECT reference FROM feed WHERE kind = 'run.stop_requested'`).all());
+
+check('a person who asks to stop a run that was let go of while its guard slept stops that guard', async (t) => {
+  const world = await guardWorld(t, { waitMs: 0, policy: { ...OPEN_POLICY, rules: [OPEN_POLICY.rules[1]] } });
+  await world.call('write', { a: 1 }, 1);
+  assert.equal(outcomeOf(await world.call('read', {}, 2))?.code, 'APPROVAL_PENDING');
+  const runId = await takenForDead(world);
+  for (const _time of ['once', 'again'])
+    await elsewhere(world.dataDir, async ({ runtime: { runs, principal } }) => {
+      const { state, stopRequested } = await runs.stop(principal, runId);
+      assert.deepEqual([state.status, stopRequested], ['stopped', true]);
+    });
+  assert.deepEqual(
+    stopAsked(world).map(({ reference }) => reference),
+    [runId],
+    'it is told once',
+  );
+  assert.equal(outcomeOf(await world.call('write', { a: 2 }, 3))?.code, 'CALL_SKIPPED');
+  assert.equal(outcomeOf(await world.call('read', {}, 4))?.outcome, 'not_started', 'nor what had waited');
+  assert.deepEqual(ledgerOf(world), [['stopped', '{"a":1}']]);
+  assert.equal(world.effects().length, 1);
+  assert.equal(await world.end(), 0);
+});
+
+check('a stop that is asked for while its guard wakes is kept, too', async (t) => {
+  const world = await guardWorld(t);
+  await world.call('write', { a: 1 }, 1);
+  const runId = await takenForDead(world);
+  inDatabase(world.dataDir, (db) =>
+    db.exec(`CREATE TRIGGER meanwhile AFTER INSERT ON instances
+      BEGIN UPDATE traces SET stop_requested_at = updated_at WHERE trace_id = '${runId}'; END`),
+  );
+  assert.equal(outcomeOf(await world.call('write', { a: 2 }, 2))?.code, 'CALL_SKIPPED');
+  assert.equal(outcomeOf(await world.call('write', { a: 3 }, 3))?.code, 'CALL_SKIPPED');
+  assert.deepEqual(ledgerOf(world), [['stopped', '{"a":1}']]);
+  assert.doesNotMatch(world.errors(), told);
+  assert.equal(await world.end(), 0);
+});
+
+check('to ask for the stop of a run that ended by itself, or of an agent, changes nothing', async (t) => {
+  const world = await guardWorld(t);
+  await world.call('write', { a: 1 }, 1);
+  assert.equal(await world.end(), 0);
+  await elsewhere(world.dataDir, async (holdfast) => {
+    const { runs, principal } = holdfast.runtime;
+    const [run] = (await runs.list(principal, { limit: 1 })).items;
+    assert.ok(run);
+    assert.deepEqual(await runs.stop(principal, run.runId), run);
+    const { id } = await holdfast.agent({ model: () => 'done' }).run('go');
+    inDatabase(world.dataDir, (db) => db.exec(`UPDATE traces SET status = 'stopped' WHERE trace_id = '${id}'`));
+    assert.equal((await runs.stop(principal, id)).stopRequested, false);
+  });
+  assert.deepEqual(stopAsked(world), []);
+});
+
 check(
   'a call that repeats a key from before is answered as before, and written down in the run that goes on',
   async (t) => {

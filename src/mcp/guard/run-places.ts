@@ -12,8 +12,11 @@ const MOST = LIMITS.effectRecordsPerRun / 2;
 export interface RunKeeper {
   /** The run that goes on after this one. */
   next(after: CallPlace): Promise<CallPlace>;
-  /** The run in which calls go on after this one was taken from this process, which takes itself for a new one. */
-  anew(after: CallPlace): Promise<CallPlace>;
+  /**
+   * The run in which calls go on after this one was taken from this process, which takes itself for a new one. Null
+   * where they do not go on, since a person has asked to stop this one.
+   */
+  anew(after: CallPlace): Promise<CallPlace | null>;
   /** Nothing is under way in this run any more. */
   end(place: CallPlace): Promise<void>;
 }
@@ -94,7 +97,10 @@ export class RunPlaces {
   }
 
   async #goOnAnew(before: CallPlace): Promise<void> {
-    this.#now = await this.#options.runs.anew(before);
+    const next = await this.#options.runs.anew(before);
+    // A run that was stopped says so to the call, which is tried again in it.
+    if (next === null) return;
+    this.#now = next;
     this.#spent = 0;
     this.#under.set(this.#now, 0);
     this.#options.tell(
