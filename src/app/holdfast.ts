@@ -146,7 +146,8 @@ export class Holdfast {
   /**
    * From now until it closes, carries on every run of the agents that are defined here once it is decided, whoever
    * decides and in whatever process; first those that were decided before, at most 32 at once, in that order. For a
-   * process that stays, such as a server.
+   * process that stays, such as a server. Once this process was taken for dead (`runtime.lost`), `onError` hears
+   * INSTANCE_ENDED of each, and the run is left to the others.
    */
   async carryOnDecided(options: CarryOnOptions = {}): Promise<void> {
     checkOptions('carryOnDecided', options, CARRY_ON_OPTIONS);

@@ -4,6 +4,8 @@ import { type HeartbeatOptions, startHeartbeat, type Store } from '../store/inde
 export interface ProcessLife {
   /** Under which its runs began; see `comeBack`. */
   readonly instanceId: string;
+  /** Settles once this process was found to be taken for dead, as while its machine slept; never before. */
+  readonly lost: Promise<void>;
   /** Goes on under a new id, and answers it; the one before is ended. */
   readonly comeBack: () => Promise<string>;
   stop(): Promise<void>;
@@ -11,9 +13,11 @@ export interface ProcessLife {
 
 /** Registers the process and keeps telling that it lives. */
 export async function beginLife(store: Store, options: HeartbeatOptions): Promise<ProcessLife> {
-  let heartbeat = await startHeartbeat(store, options);
+  const { promise: lost, resolve: onLost } = Promise.withResolvers<void>();
+  let heartbeat = await startHeartbeat(store, { ...options, onLost });
   return {
     instanceId: heartbeat.instanceId,
+    lost,
     comeBack: async () => {
       const before = heartbeat;
       heartbeat = await startHeartbeat(store, options);

@@ -69,6 +69,11 @@ export interface Runtime {
    * For whoever begins runs under it by itself: a guard. What was held under the id before is held no more.
    */
   readonly comeBack: () => Promise<string>;
+  /**
+   * Settles once this process was found to be taken for dead: others may have let go of what it held, and it begins no
+   * run and carries none on any more (INSTANCE_ENDED). Whoever stays is to close it and start again.
+   */
+  readonly lost: Promise<void>;
   close(): Promise<void>;
 }
 
@@ -112,7 +117,7 @@ async function assemble(
   const faults = options.faults ?? noFaults;
   const leaseMs = options.instanceLeaseMs ?? INSTANCE_LEASE_MS;
   const life = await beginLife(store, { clock, ids, leaseMs, faults });
-  const { instanceId, comeBack } = life;
+  const { instanceId, comeBack, lost } = life;
   const tools = registryOf(options);
   const sessions: SessionContext = {
     clock,
@@ -193,7 +198,7 @@ async function assemble(
   };
   const close = (): Promise<void> => (closing ??= closeAll());
   const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy, supervisor, packages };
-  return { store, principal, projectId, ...parts, reconciled, damaged, comeBack, close };
+  return { store, principal, projectId, ...parts, reconciled, damaged, comeBack, lost, close };
 }
 
 /** A repair starts only from a workspace of which every content was read just before. */

@@ -17,7 +17,7 @@ interface Options {
 /** Whoever started a run may not approve what it wants to do, unless the configuration says so. */
 const OTHERS_DECIDE = { roles: ['approver'], subjects: [], requesterMayDecide: false } as const;
 
-/** `holdfast serve`: opens the gateway and serves until SIGINT or SIGTERM. */
+/** `holdfast serve`: opens the gateway and serves until SIGINT or SIGTERM, or until it was taken for dead: INSTANCE_ENDED. */
 export function define(command: Command, context: CommandContext): void {
   command
     .option('--config <file>', 'The configuration (else holdfast.config.ts, else no agents)')
@@ -55,7 +55,7 @@ async function serve(context: CommandContext, options: Options): Promise<ExitCod
         onError: (runId, error) => log.error('serve.run_failed', { run_id: runId, error: asError(error) }),
       });
       tell(context, gateway.url, await firstToken(configured.holdfast));
-      await signal;
+      await Promise.race([signal, configured.holdfast.runtime.lost.then(() => refuseToGoOn(log))]);
     } finally {
       await gateway.close();
     }
@@ -76,6 +76,13 @@ function portOf(text: string): number {
 async function logOf({ stderr }: Terminal, { quiet }: Options): Promise<Log> {
   const { createLog, noLog } = await import('../core/index.ts');
   return quiet ? noLog : createLog({ write: (line) => void stderr.write(`${line}\n`) });
+}
+
+/** Nothing that it held is carried on under another name: a new process takes up what waits, as after any crash. */
+function refuseToGoOn(log: Log): never {
+  const resolve = 'Start it again: holdfast serve. It takes up what waits and was decided.';
+  log.error('serve.taken_for_dead', { code: 'INSTANCE_ENDED', resolve });
+  throw fail('INSTANCE_ENDED', 'This process was taken for dead, as while its machine slept.', { resolve });
 }
 
 /** Settles at the first signal to stop; a second one ends the process at once, as if it had been killed. */

@@ -8,7 +8,7 @@ import { drive } from './loop.ts';
 import type { RunRecord } from './model.ts';
 import * as sql from './run-queries.ts';
 import { spanOfRun } from './run-spans.ts';
-import { moveRun, requireRun } from './run-store.ts';
+import { moveRun, requireLiving, requireRun } from './run-store.ts';
 
 /** A run that this process carries out. `ended` settles when it waits, has ended, or failed to be carried out. */
 export interface RunHandle {
@@ -49,9 +49,14 @@ export class CarriedRuns {
     this.#pen = new SessionPen(context.calls.store, context.calls.sessions);
   }
 
-  /** Asks for the pen of a run's session, in the commit that gives this process the run. */
-  readonly askPen: AskPen = (tx, principal, rootFrameId) =>
-    this.#pen.ask(tx, principal, rootFrameId, this.#penOptions());
+  /**
+   * Asks for the pen of a run's session, in the commit that gives this process the run; a process that was taken for
+   * dead is given none. INSTANCE_ENDED.
+   */
+  readonly askPen: AskPen = async (tx, principal, rootFrameId) => {
+    await requireLiving(tx, this.#context);
+    return this.#pen.ask(tx, principal, rootFrameId, this.#penOptions());
+  };
 
   /** The run's end, while it is carried out here. */
   ended(runId: string): Promise<RunRecord> | undefined {

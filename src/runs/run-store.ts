@@ -9,8 +9,9 @@ import {
   readCanonicalJson,
 } from '../core/index.ts';
 import type { Principal } from '../sessions/index.ts';
-import { appendFeed, type ReadTx, type Row, type Tx } from '../store/index.ts';
+import { appendFeed, isInstanceLive, type ReadTx, type Row, type Tx } from '../store/index.ts';
 import { storedContext } from './config/stored-context.ts';
+import type { RunsContext } from './context.ts';
 import { type DamagedRun, damageOf, SHOW_DAMAGE } from './damage.ts';
 import type { RunPlace, RunRecord, RunStatus } from './model.ts';
 import * as sql from './run-queries.ts';
@@ -129,6 +130,17 @@ export async function moveRun(
 
 export function notOwned(): Error {
   return fail('RUN_NOT_OWNED', 'The run is no longer carried out by this process.');
+}
+
+/** INSTANCE_ENDED once the lease of this process has ended: a run that it was given would be let go of by the next. */
+export async function requireLiving(
+  tx: ReadTx,
+  { calls: { clock }, instanceId }: Pick<RunsContext, 'calls' | 'instanceId'>,
+): Promise<void> {
+  if (await isInstanceLive(tx, clock, instanceId)) return;
+  const text =
+    'The lease of this process has ended, as while its machine sleeps: it begins no run and carries none on.';
+  throw fail('INSTANCE_ENDED', text);
 }
 
 /** Whether a running run of this process was asked to stop; RUN_NOT_OWNED when it is no longer this process's. */

@@ -70,7 +70,7 @@ export class Runs {
   /**
    * Begins a run: its session (unless one is named), the turn with the user's request, and its record, in one commit;
    * then carries it on. Throws SESSION_NOT_FOUND, BRANCH_NOT_FOUND, PROJECT_NOT_FOUND, SESSION_QUARANTINED,
-   * SESSION_REVERTING, INVALID_VALUE.
+   * SESSION_REVERTING, INVALID_VALUE, INSTANCE_ENDED.
    */
   async start(principal: Principal, agentName: string, start: StartRun): Promise<RunHandle> {
     const agent = this.#agent(agentName);
@@ -82,7 +82,7 @@ export class Runs {
    * Carries a run on that waits, was interrupted, or failed; what is unknown in it is asked about first. A run that
    * still waits for a decision stands as before afterwards, and one of which a record is damaged, or of a run below that
    * it waits for, is not taken. It goes on as it was frozen when it began, or with `adopt` as its agent is defined now.
-   * Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, RUN_DAMAGED, AGENT_UNKNOWN, and as `thawAgent`.
+   * Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, RUN_DAMAGED, AGENT_UNKNOWN, INSTANCE_ENDED, and as `thawAgent`.
    */
   async resume(
     principal: Principal,

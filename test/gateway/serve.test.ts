@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HoldfastClient } from '../../src/client/index.ts';
 import { assert, check } from '../support/index.ts';
 import { configuredFolder, LETTER_AGENT } from '../support/configured-folder.ts';
@@ -61,3 +62,26 @@ for (const document of ['README.md', 'docs/gateway.md'])
     await runCurlLines(document, await served(t, folder));
     assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
   });
+
+/** Of a `serve` that is to be taken for dead. Milliseconds. */
+const LEASE_MS = 3_000;
+
+check('a serve that slept longer than its lease says so and ends; started anew it carries on what waits', async (t) => {
+  const { folder, json } = await configuredFolder(t, LETTER_AGENT);
+  const file = join(folder, 'holdfast.config.ts');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('({ agents', `({ instanceLeaseMs: ${LEASE_MS}, agents`));
+  const slept = await served(t, folder);
+  const run = await json('run', 'Write to Ada.');
+  const [waiting = ''] = run.document['pending'] as string[];
+  const { document: shown } = await json('approvals', 'show', waiting);
+  slept.send('SIGSTOP');
+  await sleep(LEASE_MS + 200);
+  assert.equal((await json('approvals', 'approve', waiting, '--digest', String(shown['digest']))).exit, 0);
+  assert.equal(await slept.stop('SIGCONT'), 2);
+  assert.match(slept.log(), /INSTANCE_ENDED/);
+  assert.match(slept.log(), /holdfast serve/);
+  const { url } = await served(t, folder);
+  const owner = new HoldfastClient({ url, token: slept.token ?? '' });
+  assert.equal((await untilEnded(owner, String(run.document['run_id']))).status, 'completed');
+  assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
+});

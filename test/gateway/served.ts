@@ -15,6 +15,8 @@ export interface Served {
   readonly token: string | null;
   /** Sends the signal and gives the exit code. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>;
+  /** Sends the signal and waits for nothing. */
+  readonly send: (signal: NodeJS.Signals) => void;
   readonly log: () => string;
 }
 
@@ -42,7 +44,7 @@ export async function served(t: Ending, folder: string, command: string = COMMAN
     const [code] = (await exited) as [number | null];
     return code;
   };
-  return { folder, url, token, stop, log: () => log };
+  return { folder, url, token, stop, send: (signal) => void child.kill(signal), log: () => log };
 }
 
 export async function untilPending(client: HoldfastClient) {

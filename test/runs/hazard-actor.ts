@@ -1,7 +1,7 @@
 // The second actor of the hazards, in a process of its own. Each message names a data folder and what to do there; the
 // answer is what came of it, or the code of the error.
 import { Holdfast } from '../../src/index.ts';
-import { sendingAgent } from './hazard-agent.ts';
+import { ACTOR_OPTIONS, sendingAgent } from './hazard-agent.ts';
 
 interface Order {
   readonly id: number;
@@ -23,7 +23,7 @@ async function actorIn(dataDir: string) {
   if (known) return known;
   let laterMs = 0;
   const clock = { nowMs: () => Date.now() + laterMs };
-  const holdfast = await Holdfast.open({ dataDir, clock });
+  const holdfast = await Holdfast.open({ ...ACTOR_OPTIONS, dataDir, clock });
   const { agent, ran } = sendingAgent();
   holdfast.agent(agent);
   const actor = { holdfast, ran, later: (ms: number) => void (laterMs = ms) };

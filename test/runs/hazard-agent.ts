@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { type AgentOptions, type ModelFunction, tool } from '../../src/index.ts';
 
+/** A request's time is over long before the lease of a process that lives on. */
+export const ACTOR_OPTIONS = { approvalExpiresMs: 120_000, instanceLeaseMs: 600_000 };
+export const PAST_APPROVAL_MS = 180_000;
+
 const schema = z.strictObject({ note: z.string().max(20), count: z.number().int() });
 const model: ModelFunction = ({ messages }) =>
   messages.slice(messages.findLastIndex(({ role }) => role === 'user')).some(({ role }) => role === 'assistant')

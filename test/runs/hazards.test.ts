@@ -7,7 +7,7 @@ import { after, type TestContext } from 'node:test';
 import { Holdfast, type Run } from '../../src/index.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 import { type Actor, actorHere, OtherProcess } from './elsewhere.ts';
-import { sendingAgent } from './hazard-agent.ts';
+import { ACTOR_OPTIONS, PAST_APPROVAL_MS, sendingAgent } from './hazard-agent.ts';
 
 const otherProcess = new OtherProcess();
 after(() => otherProcess.close());
@@ -36,7 +36,7 @@ async function worldOf(t: TestContext, second: SecondActor): Promise<World> {
   const clock = { nowMs: () => Date.now() + laterMs };
   const counters: (() => number)[] = [];
   const open = async (): Promise<Holdfast> => {
-    const holdfast = await Holdfast.open({ clock, dataDir });
+    const holdfast = await Holdfast.open({ ...ACTOR_OPTIONS, clock, dataDir });
     t.after(() => holdfast.close());
     return holdfast;
   };
@@ -85,7 +85,6 @@ async function worldOf(t: TestContext, second: SecondActor): Promise<World> {
 }
 
 const stopIt = ({ run }: World, by: Actor) => by.stop(by.principal, run.id);
-const DAY_MS = 25 * 3_600_000;
 const edited = (note: unknown, count: unknown = 1) => ({ editedArguments: { note, count } });
 async function decideAs({ run, there }: World, principal: object): Promise<unknown> {
   const [request] = run.pending;
@@ -144,12 +143,16 @@ const HAZARDS: readonly Hazard[] = [
     'APPROVAL_ALREADY_DECIDED',
     async (w) => (await w.decide(w.there, edited('b')), w.decide(w.here)),
   ],
-  ['decide after the time was over', 'APPROVAL_EXPIRED', (w) => (w.wait(DAY_MS), w.decide(w.here))],
-  ['decide elsewhere after the time was over', 'APPROVAL_EXPIRED', (w) => (w.wait(DAY_MS), w.decide(w.there))],
+  ['decide after the time was over', 'APPROVAL_EXPIRED', (w) => (w.wait(PAST_APPROVAL_MS), w.decide(w.here))],
+  [
+    'decide elsewhere after the time was over',
+    'APPROVAL_EXPIRED',
+    (w) => (w.wait(PAST_APPROVAL_MS), w.decide(w.there)),
+  ],
   [
     'decide after the sweep',
     'APPROVAL_ALREADY_DECIDED',
-    async (w) => (w.wait(DAY_MS), await w.there.sweep(), w.decide(w.here)),
+    async (w) => (w.wait(PAST_APPROVAL_MS), await w.there.sweep(), w.decide(w.here)),
   ],
   ['decide as another tenant', 'APPROVAL_NOT_FOUND', (w) => decideAs(w, { tenant: 'other' })],
   ['decide without the role', 'APPROVER_NOT_ALLOWED', (w) => decideAs(w, { roles: [] })],
@@ -194,7 +197,7 @@ for (const second of SECOND_ACTORS)
   check(`hazards with ${second} that are no refusals: late use, a stop during a decision, resuming`, async (t) => {
     const late = await worldOf(t, second);
     await late.decide(late.there);
-    late.wait(DAY_MS);
+    late.wait(PAST_APPROVAL_MS);
     await late.here.resume(late.here.principal, late.run.id);
     assert.equal(await late.ran(), 0, 'a permission whose time is over is not used');
     const stopped = await worldOf(t, second);
@@ -202,7 +205,7 @@ for (const second of SECOND_ACTORS)
     await assert.rejects(stopped.here.resume(stopped.here.principal, stopped.run.id), { code: 'RUN_ENDED' });
     assert.equal(await stopped.ran(), 0, 'a decision during a stop runs nothing');
     const expiring = await worldOf(t, second);
-    expiring.wait(DAY_MS);
+    expiring.wait(PAST_APPROVAL_MS);
     await Promise.allSettled([expiring.here.sweep(), expiring.decide(expiring.there)]);
     await expiring.here.resume(expiring.here.principal, expiring.run.id);
     assert.equal(await expiring.ran(), 0, 'a decision while it expires runs nothing');
