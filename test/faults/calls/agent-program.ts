@@ -5,7 +5,7 @@ import { writeSync } from 'node:fs';
 import { Holdfast } from '../../../src/index.ts';
 import { FAULT_POINTS, type FaultPoint } from '../../../src/core/index.ts';
 import { armFaults } from '../../support/faults.ts';
-import { defineAgent, INSTANCE_LEASE_MS, TASK } from './agent.ts';
+import { defineAgent, INSTANCE_LEASE_MS, RENEWED_LEASE_MS, TASK } from './agent.ts';
 
 const [dataDir = '', url = '', what, point, at = '1'] = process.argv.slice(2);
 const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
@@ -13,7 +13,11 @@ const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\
 const faults = armFaults(
   ...(point === undefined ? [] : [{ point: point as FaultPoint, at: Number(at), act: 'kill' as const }]),
 );
-const holdfast = await Holdfast.open({ dataDir, instanceLeaseMs: INSTANCE_LEASE_MS, faults });
+const holdfast = await Holdfast.open({
+  dataDir,
+  instanceLeaseMs: process.argv.includes('lease-renewed') ? RENEWED_LEASE_MS : INSTANCE_LEASE_MS,
+  faults,
+});
 tell({ open: true });
 const agent = defineAgent(holdfast, url, {
   onOutcome: (callId, _tool, outcome) => tell({ told: callId, outcome }),

@@ -73,5 +73,7 @@ export function defineAgent(holdfast: Holdfast, url: string, listener: RunListen
   return holdfast.agent({ name: 'clerk', model, tools: toolsFor(url), listener });
 }
 
-/** Short, so that a killed process is soon known to be dead. */
-export const INSTANCE_LEASE_MS = 400;
+/** Short, so that a killed process is soon known to be dead, and longer than a busy machine keeps one from its beat. */
+export const INSTANCE_LEASE_MS = 1_500;
+/** Of a process that is to renew it while its run goes on. */
+export const RENEWED_LEASE_MS = 400;

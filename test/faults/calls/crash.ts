@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMITS } from '../../../src/core/index.ts';
 import { type CallOutcome, Holdfast } from '../../../src/index.ts';
 import { settleByPerson } from '../../../src/calls/index.ts';
 import { auditEverything, viewOfRun } from '../../../src/app/index.ts';
@@ -137,7 +138,7 @@ async function look(
   act: (holdfast: Holdfast, runId: string) => Promise<void>,
 ): Promise<Looked> {
   const clock = { nowMs: () => Date.now() + laterMs };
-  const holdfast = await Holdfast.open({ dataDir, instanceLeaseMs: INSTANCE_LEASE_MS, clock });
+  const holdfast = await Holdfast.open({ dataDir, instanceLeaseMs: LIMITS.instanceLeaseMs, clock });
   try {
     defineAgent(holdfast, other.url);
     const { runtime } = holdfast;
