@@ -53,7 +53,7 @@ const issueCreditNote = tool({
 });
 
 export default defineConfig({
-  instanceLeaseMs: 3000,
+  instanceLeaseMs: 5000,
   agents: [
     {
       name: 'billing-clerk',

@@ -53,7 +53,7 @@ const writeReport = tool({
 });
 
 export default defineConfig({
-  instanceLeaseMs: 2000,
+  instanceLeaseMs: 4000,
   workspaceOf: () => desk,
   agents: [
     {

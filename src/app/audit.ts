@@ -62,8 +62,8 @@ async function sessionsOf({ store }: Runtime, principal: Principal): Promise<str
 
 /**
  * Proves everything of the principal's tenant again: the ledger against what people read, each supervised run, the
- * records of runs and permission requests, the operations; and, where a head is given, that nothing it covers was changed or taken away since. With a key the head
- * must be signed with it. Changes nothing. AUDIT_HEAD_INVALID.
+ * records of runs and permission requests, the operations; and, where a head is given, that nothing it covers was
+ * changed or taken away since. With a key the head must be signed with it. Changes nothing. AUDIT_HEAD_INVALID.
  */
 export async function auditEverything(
   runtime: Runtime,
