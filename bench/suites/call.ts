@@ -7,10 +7,7 @@ import { FINISH, INSERT, PAYLOAD, PlainLedger } from './ledger.ts';
 
 const SERIAL_CALLS = 160;
 const CALLERS = 64;
-/** Enough that a round is longer than what it costs to come back from the other contender. */
-const CALLS_PER_CALLER = 32;
-/** Few, so that the smaller ledger stays small beside the larger one. */
-const GROWING_PER_CALLER = 8;
+const CALLS_PER_CALLER = 8;
 const ROUNDS = 15;
 const LARGE = 20_000;
 const GROWTH_ROUNDS = 21;
@@ -26,12 +23,12 @@ async function serially(work: CallWork): Promise<number> {
   return SERIAL_CALLS;
 }
 
-async function together(work: CallWork, each: number): Promise<number> {
+async function together(work: CallWork): Promise<number> {
   const caller = async (_: unknown, i: number): Promise<void> => {
-    for (let n = 0; n < each; n += 1) await work.call(i);
+    for (let n = 0; n < CALLS_PER_CALLER; n += 1) await work.call(i);
   };
   await Promise.all(Array.from({ length: CALLERS }, caller));
-  return CALLERS * each;
+  return CALLERS * CALLS_PER_CALLER;
 }
 
 /** Two durable commits of one statement per effect, `size` effects a commit. */
@@ -64,10 +61,10 @@ async function beside(folder: string, name: string, contenders: (work: CallWork,
 /** What a call costs with 20,000 stored ones against none: the median of the rounds' own ratios. */
 async function growth(folder: string): Promise<Part> {
   const [small, large] = [await CallWork.open(folder, CALLERS), await CallWork.open(folder, CALLERS)];
-  for (let done = 0; done < LARGE; ) done += await together(large, CALLS_PER_CALLER);
+  for (let done = 0; done < LARGE; done += CALLERS * CALLS_PER_CALLER) await together(large);
   const timed = async (work: CallWork): Promise<number> => {
     const start = performance.now();
-    await together(work, GROWING_PER_CALLER);
+    await together(work);
     return performance.now() - start;
   };
   const ratios: number[] = [];
@@ -95,7 +92,7 @@ export const callSuite: BenchSuite = {
       { name: 'raw', run: () => rawEffects(raw, SERIAL_CALLS, 1) },
     ]);
     const group = await beside(folder, 'call_group64', (work, raw) => [
-      { name: 'call', run: () => together(work, CALLS_PER_CALLER) },
+      { name: 'call', run: () => together(work) },
       { name: 'raw', run: () => rawEffects(raw, CALLERS * CALLS_PER_CALLER, CALLERS) },
     ]);
     const grown = await growth(folder);

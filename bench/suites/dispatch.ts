@@ -9,10 +9,7 @@ import { FINISH, INSERT, PAYLOAD, PlainLedger, type Step } from './ledger.ts';
 
 const SERIAL_EFFECTS = 60;
 const CALLERS = 64;
-/** Enough that a round is longer than what it costs to come back from the other contenders. */
-const EFFECTS_PER_CALLER = 32;
-/** Fewer where each effect is slower, or is kept in memory beforehand. */
-const FEW_PER_CALLER = 8;
+const EFFECTS_PER_CALLER = 8;
 const ROUNDS = 21;
 const SMALL = 1_000;
 const LARGE = 100_000;
@@ -52,12 +49,12 @@ function serial({ work, plain, raw }: Places): Contender[] {
   ];
 }
 
-async function callers(one: () => Promise<void>, each = EFFECTS_PER_CALLER): Promise<number> {
+async function callers(one: () => Promise<void>): Promise<number> {
   const caller = async (): Promise<void> => {
-    for (let i = 0; i < each; i += 1) await one();
+    for (let i = 0; i < EFFECTS_PER_CALLER; i += 1) await one();
   };
   await Promise.all(Array.from({ length: CALLERS }, caller));
-  return CALLERS * each;
+  return CALLERS * EFFECTS_PER_CALLER;
 }
 
 function grouped({ work, plain, raw }: Places): Contender[] {
@@ -70,12 +67,12 @@ function grouped({ work, plain, raw }: Places): Contender[] {
     return CALLERS * EFFECTS_PER_CALLER;
   };
   const plainly = (): number => {
-    for (let round = 0; round < FEW_PER_CALLER; round += 1) plain.group(CALLERS);
-    return CALLERS * FEW_PER_CALLER;
+    for (let round = 0; round < EFFECTS_PER_CALLER; round += 1) plain.group(CALLERS);
+    return CALLERS * EFFECTS_PER_CALLER;
   };
   return [
     { name: 'dispatch', run: () => callers(() => work.inTwoCommits()) },
-    { name: 'door', run: () => callers(() => work.atTheDoor(), FEW_PER_CALLER) },
+    { name: 'door', run: () => callers(() => work.atTheDoor()) },
     { name: 'plain', run: plainly },
     { name: 'raw', run: rawEffects },
   ];
@@ -89,16 +86,19 @@ interface Part {
 
 const rounded = (value: number): number => Number(value.toFixed(3));
 
-/** What is measured one at a time, or in groups: so many effects a round in plain code. */
+/** What is measured one at a time, or in groups: so many effects a round. */
 interface Way {
   readonly name: string;
-  readonly plainPerRound: number;
+  readonly effectsPerRound: number;
   readonly contenders: (places: Places) => Contender[];
 }
 
-async function beside(folder: string, { name, plainPerRound, contenders }: Way): Promise<Part> {
+async function beside(folder: string, { name, effectsPerRound, contenders }: Way): Promise<Part> {
   const work = await DispatchWork.open(join(folder, `${name}.db`));
-  const plain = await PlainDispatches.open(join(folder, `${name}-plain.db`), (ROUNDS + WARM_UP_ROUNDS) * plainPerRound);
+  const plain = await PlainDispatches.open(
+    join(folder, `${name}-plain.db`),
+    (ROUNDS + WARM_UP_ROUNDS) * effectsPerRound,
+  );
   const raw = new PlainLedger(join(folder, `${name}-raw.db`));
   const measured = await interleave(contenders({ work, plain, raw }), ROUNDS);
   await work.close();
@@ -142,7 +142,7 @@ async function growth(folder: string): Promise<Part> {
   await large.fill(LARGE);
   const once = async (work: DispatchWork): Promise<number> => {
     const start = performance.now();
-    await callers(() => work.inTwoCommits(), FEW_PER_CALLER);
+    await callers(() => work.inTwoCommits());
     return performance.now() - start;
   };
   const ratios: number[] = [];
@@ -173,10 +173,10 @@ export const dispatchSuite: BenchSuite = {
   name: 'dispatch',
   async run(folder) {
     const parts = [
-      await beside(folder, { name: 'dispatch_serial', plainPerRound: SERIAL_EFFECTS, contenders: serial }),
+      await beside(folder, { name: 'dispatch_serial', effectsPerRound: SERIAL_EFFECTS, contenders: serial }),
       await beside(folder, {
         name: 'dispatch_group64',
-        plainPerRound: CALLERS * FEW_PER_CALLER,
+        effectsPerRound: CALLERS * EFFECTS_PER_CALLER,
         contenders: grouped,
       }),
       await growth(folder),

@@ -10,10 +10,10 @@ import { DispatchWork } from './dispatch-work.ts';
 const CALLERS = 64;
 const SERIAL_EFFECTS = 20;
 /**
- * Rounds that last about as long for everybody: a second or two. Shorter ones measure how long it takes to come back
- * from the others' rounds, and how callers begin and end.
+ * More for whoever does more in a second, so that no round is over before it is under way: shorter ones measure how
+ * long it takes to come back from the others' rounds, and how callers begin and end.
  */
-const GROUP_EFFECTS = { dispatch: CALLERS * 64, call: CALLERS * 32, peer: CALLERS * 8 };
+const GROUP_EFFECTS = { dispatch: CALLERS * 32, call: CALLERS * 16, peer: CALLERS * 8 };
 const SERIAL = { dispatch: SERIAL_EFFECTS * 8, call: SERIAL_EFFECTS * 8, peer: SERIAL_EFFECTS };
 const ROUNDS = 9;
 
