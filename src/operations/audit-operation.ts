@@ -8,6 +8,7 @@ import { toolOfRecord } from './process.ts';
 import { downstreamFinding } from './record.ts';
 import { expectedOfRow } from './request.ts';
 import { sameReceipt, type WholeOperation } from './rows.ts';
+import { pairFinding } from './stored-proof.ts';
 
 /** A finding, or a function that goes on where the next check has to wait for a tool's rules. */
 type Finding = string | null;
@@ -24,16 +25,6 @@ function reported(check: () => Finding): Finding {
     if (error instanceof HoldfastError) return error.message;
     throw error;
   }
-}
-
-/** Pairs of states that cannot come about: finished without all evidence, or evidence on what is not finished. */
-function pairFinding({ operation, outbox, downstream, local }: WholeOperation): Finding {
-  if (operation.state === 'succeeded') {
-    const whole = outbox?.state === 'delivered' && downstream !== null && local !== null;
-    return whole ? null : 'it succeeded without a delivered outbox row and both receipts';
-  }
-  if (local !== null) return 'it has a local receipt and is not finished';
-  return outbox?.state === 'delivered' ? 'its outbox row is delivered and it is not finished' : null;
 }
 
 /** Everything up to the tool's own output rules. */

@@ -108,4 +108,5 @@ export type { OutboxRecord, WholeOperation } from './rows.ts';
 export { Operations, type OperationsOptions } from './service.ts';
 export type { PersonVerdict } from './settle.ts';
 export type { StatusQuery } from './status.ts';
+export { proveStored } from './stored-proof.ts';
 export { operationsSchema, operationVerdictsSchema } from './tables.ts';

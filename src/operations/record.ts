@@ -91,7 +91,7 @@ export interface RecordTerms {
   readonly checked: Receipt | null;
   /** Write the checked receipt as the downstream one, where the other side keeps its own elsewhere. */
   readonly keepChecked: boolean;
-  /** The operation as this process reserved it: the row is compared with it, column by column, if others wrote since. */
+  /** The operation as this process reserved it: the row is then compared with it, column by column, where it is changed. */
   readonly reserved?: ReservedOperation;
   /** Seconds since 1970. */
   readonly now: number;
@@ -168,32 +168,13 @@ async function finishReserved(
   const receipt = checked && bindReceipt(checked, expected.requestSha256, expected.contract.effect);
   if (!receipt || downstreamFinding(receipt, expected) !== null) return false;
   if (!(await insertDownstream(tx, expected.scope, receipt, now))) return false;
-  if (!(await finishRow(tx, context, reserved, now))) return false;
+  const facts = storedFacts(reserved.request, reserved.approval, reserved.reservedAt);
+  const moved = await tx.run(context.queries.reservedSucceeded, [now, now, reserved.pk, ...facts, reserved.reservedAt]);
+  if (moved.changes !== 1) return false;
   await keepLocalReceipt(tx, reserved.pk, receipt, now);
   await tx.run(OUTBOX_DELIVERED, [now, reserved.pk]);
   await context.onChange?.(tx, { kind: 'succeeded', tenant: expected.scope.tenant, statusRef: reserved.statusRef });
   return true;
-}
-
-/** Whether the row was as it was stored and is now finished. It is not compared where nobody can have changed it. */
-async function finishRow(
-  tx: Tx,
-  { queries }: OperationsContext,
-  reserved: ReservedOperation,
-  now: number,
-): Promise<boolean> {
-  const { pk, request, approval, reservedAt } = reserved;
-  const moved =
-    tx.dataVersion === reserved.dataVersion
-      ? await tx.run(queries.untouchedSucceeded, [now, now, pk])
-      : await tx.run(queries.reservedSucceeded, [
-          now,
-          now,
-          pk,
-          ...storedFacts(request, approval, reservedAt),
-          reservedAt,
-        ]);
-  return moved.changes === 1;
 }
 
 async function recordStored(tx: Tx, context: OperationsContext, terms: RecordTerms): Promise<RecordAnswer> {

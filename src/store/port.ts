@@ -25,12 +25,6 @@ export interface RunResult {
 
 /** A write transaction: also reads what it has itself written. A body may await nothing but its own `tx`. */
 export interface Tx extends ReadTx {
-  /**
-   * The same in two transactions of one store only where nobody else, no other store or process or person with a tool,
-   * has committed a change between them: what this store wrote in the first, and has not changed itself, stands as it
-   * was. A store that cannot know gives another number each time.
-   */
-  readonly dataVersion: number;
   run(sql: Sql, params?: SqlParams): Promise<RunResult>;
 }
 

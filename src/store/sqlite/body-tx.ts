@@ -8,7 +8,6 @@ import type { Prepared, Statements } from './statements.ts';
 export interface Ground {
   readonly statements: Statements;
   readonly mayWrite: boolean;
-  readonly dataVersion: () => number;
   readonly observer: StoreObserver | undefined;
   /** Called once a body, before its first writing statement. */
   readonly beforeWriting: () => void;
@@ -28,14 +27,6 @@ export class BodyTx implements Tx {
   constructor(name: string, ground: Ground) {
     this.name = name;
     this.#ground = ground;
-  }
-
-  get dataVersion(): number {
-    try {
-      return this.#ground.dataVersion();
-    } catch (error) {
-      throw this.#refused(error);
-    }
   }
 
   // Not `async`: nothing is awaited here, and every statement of every body would leave more behind than a promise.

@@ -50,16 +50,14 @@ export class GroupRun {
   /** Rises when a body is given up on, so that its late return reaches nobody. */
   #generation = 0;
   #finish: ((end: GroupEnd) => void) | undefined;
-  #dataVersion: number | undefined;
   wrote = false;
 
   constructor(place: GroupPlace, jobs: readonly Job[]) {
     this.#place = place;
     this.#jobs = jobs;
     const { statements, observer } = place;
-    const dataVersion = () => (this.#dataVersion ??= statements.dataVersion());
     const beforeWriting = () => this.#beforeWriting();
-    this.#ground = { statements, observer, mayWrite: place.mode !== 'read', dataVersion, beforeWriting };
+    this.#ground = { statements, observer, mayWrite: place.mode !== 'read', beforeWriting };
   }
 
   run(): Promise<GroupEnd> {

@@ -50,7 +50,6 @@ export class Statements {
   readonly #database: DatabaseSync;
   readonly #plain = new Map<string, Prepared>();
   readonly #bigint = new Map<string, Prepared>();
-  #dataVersion: StatementSync | undefined;
   /** Writing statements since this was last set to 0, and the length of what was bound to all. */
   written = 0;
   units = 0;
@@ -62,12 +61,6 @@ export class Statements {
   prepare(sql: Sql): Prepared {
     if (typeof sql === 'string') return this.#plain.get(sql) ?? this.#add(this.#plain, sql, false);
     return this.#bigint.get(sql.text) ?? this.#add(this.#bigint, sql.text, true);
-  }
-
-  /** Rises with what other connections have committed, and not with what this one has; asked within a transaction. */
-  dataVersion(): number {
-    this.#dataVersion ??= this.#database.prepare('PRAGMA data_version');
-    return Number(this.#dataVersion.get()?.['data_version']);
   }
 
   #add(cache: Map<string, Prepared>, text: string, bigints: boolean): Prepared {

@@ -1,4 +1,3 @@
-import { DatabaseSync } from 'node:sqlite';
 import { HoldfastError } from '../../../src/core/index.ts';
 import {
   hasKey,
@@ -88,27 +87,20 @@ const CHANGED: readonly (readonly [column: string, value: SqlValue])[] = [
   ['idempotency_key', 'x'],
 ];
 
-/** A change behind the program's back, on a connection of its own. */
-function change(file: string, column: string, value: SqlValue): void {
-  const database = new DatabaseSync(file);
-  database.prepare(`UPDATE operations SET ${column} = ?`).run(value);
-  database.close();
-}
-
 for (const [column, value] of CHANGED)
   check(`an operation whose ${column} was changed in between is not finished, and nothing is written`, async (t) => {
-    const { desk, file } = await freshDesk(t);
+    const { desk } = await freshDesk(t);
     const reserved = await begin(desk);
-    change(file, column, value);
+    await desk.store.write('test', (tx) => tx.run(`UPDATE operations SET ${column} = ?`, [value]));
     await assert.rejects(finish(desk, reserved), isBroken);
     const counts = await desk.operations.counts();
     assert.deepEqual([counts.downstream_receipts, counts.local_receipts], [0, 0]);
   });
 
 check('what is not bound by any digest does not stop a receipt', async (t) => {
-  const { desk, file } = await freshDesk(t);
+  const { desk } = await freshDesk(t);
   const reserved = await begin(desk);
-  change(file, 'approval_expires_at', T0 + 999);
+  await desk.store.write('test', (tx) => tx.run('UPDATE operations SET approval_expires_at = ?', [T0 + 999]));
   assert.deepEqual(await finish(desk, reserved), { kind: 'succeeded' });
   assert.equal((await desk.operations.counts()).local_receipts, 1);
 });
