@@ -60,10 +60,6 @@ class RecordingTx implements Tx {
     this.#to = to;
   }
 
-  get dataVersion(): number {
-    return this.#tx.dataVersion;
-  }
-
   run(sql: Sql, params: SqlParams = []): Promise<RunResult> {
     this.#to.push(['run', textOf(sql), params]);
     return this.#tx.run(sql, params);

@@ -41,7 +41,6 @@ export class ToolCall implements ToolCallFields {
   readonly apiFamily: string;
   readonly responseId: string;
   readonly adapterRevision: string;
-  #isPlain: boolean | undefined;
 
   constructor(fields: ToolCallFields) {
     this.callId = fields.callId;
@@ -57,7 +56,7 @@ export class ToolCall implements ToolCallFields {
 
   /** Whether JSON spells each of its identities as it stands between the quotes. */
   isPlain(): boolean {
-    this.#isPlain ??=
+    return (
       this.idempotencyKey !== null &&
       isPlainText(
         this.callId +
@@ -67,8 +66,8 @@ export class ToolCall implements ToolCallFields {
           this.apiFamily +
           this.responseId +
           this.adapterRevision,
-      );
-    return this.#isPlain;
+      )
+    );
   }
 
   /** The same call with some fields replaced. */

@@ -91,8 +91,6 @@ export const OPERATION_SUCCEEDED = `UPDATE operations SET state = 'succeeded', u
 const RESERVED_COLUMNS = COLUMNS.filter((column) => !['state', 'updated_at', 'completed_at'].includes(column));
 const RESERVED_SUCCEEDED = `UPDATE operations SET state = 'succeeded', updated_at = ?, completed_at = ?
   WHERE ${RESERVED_COLUMNS.map((column) => `${column} = ?`).join(' AND ')} AND state IN ('pending', 'processing')`;
-const UNTOUCHED_SUCCEEDED = `UPDATE operations SET state = 'succeeded', updated_at = ?, completed_at = ?
-  WHERE operation_pk = ? AND state IN ('pending', 'processing')`;
 export const OUTBOX_DELIVERED = `UPDATE outbox SET state = 'delivered', lease_owner = NULL, lease_until = NULL,
   updated_at = ? WHERE operation_pk = ? AND state IN ('pending', 'processing')`;
 
@@ -129,8 +127,6 @@ export interface OperationQueries {
   readonly auditPage: string;
   /** Finishes an operation of which everything is still as its reserver stored it. */
   readonly reservedSucceeded: string;
-  /** Finishes an operation that nobody but this store can have changed since its reserver stored it. */
-  readonly untouchedSucceeded: string;
   listPage(open: boolean): string;
 }
 
@@ -149,7 +145,6 @@ export function operationQueries(withVerdicts: boolean): OperationQueries {
     forLease: `SELECT ${OPERATION}${verdict}, ${OUTBOX} FROM operations o ${JOIN_OUTBOX} ${join} WHERE o.status_ref = ?`,
     whole: `${whole} WHERE o.status_ref = ?`,
     reservedSucceeded: withVerdicts ? `${RESERVED_SUCCEEDED} AND ${NO_VERDICT}` : RESERVED_SUCCEEDED,
-    untouchedSucceeded: withVerdicts ? `${UNTOUCHED_SUCCEEDED} AND ${NO_VERDICT}` : UNTOUCHED_SUCCEEDED,
     auditPage: `${whole} WHERE o.operation_pk > ? ORDER BY o.operation_pk LIMIT ?`,
     listPage: (open) => `${whole} WHERE o.tenant_id = ? AND o.operation_pk < ?
       ${open ? `AND o.state <> 'succeeded' ${unsettled}` : ''} ORDER BY o.operation_pk DESC LIMIT ?`,

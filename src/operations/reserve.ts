@@ -34,8 +34,6 @@ export interface ReservedOperation extends OperationHandle {
   readonly approval: OperationApproval;
   /** Seconds since 1970. */
   readonly reservedAt: number;
-  /** The store's, in the transaction that stored it. */
-  readonly dataVersion: number;
 }
 
 export type ReservationRefusal =
@@ -180,8 +178,7 @@ async function insertNew(
   const pk = inserted.lastInsertRowid;
   await insertOutbox(tx, pk, request, terms);
   const { statusRef } = request;
-  const { dataVersion } = tx;
-  return { kind: 'reserved', operation: { pk, statusRef, request, approval, reservedAt: terms.now, dataVersion } };
+  return { kind: 'reserved', operation: { pk, statusRef, request, approval, reservedAt: terms.now } };
 }
 
 async function tell(tx: Tx, context: OperationsContext, reservation: Reservation): Promise<Reservation> {
