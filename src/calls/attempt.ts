@@ -1,4 +1,4 @@
-import { LIMITS, redactText } from '../core/index.ts';
+import { LIMITS, redactText, storableText } from '../core/index.ts';
 import { NotDone, type Tool, type ToolCallContext, type ToolPrincipal, type ToolProgress } from '../tools/index.ts';
 
 /** What every invocation of a tool's handler is told. */
@@ -107,7 +107,7 @@ function untilStopped(of: Invocation, ending: AbortController): Stopped {
 
 /** A text of another's error that may be stored and shown: redacted, bounded, never a stack. */
 export function reasonOf(error: unknown): string {
-  const cut = messageOf(error).slice(0, LIMITS.callReasonCharacters).toWellFormed();
+  const cut = storableText(messageOf(error).slice(0, LIMITS.callReasonCharacters));
   return redactText(cut) || 'no reason was given';
 }
 

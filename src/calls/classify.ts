@@ -1,4 +1,4 @@
-import { type JsonValue, sentence } from '../core/index.ts';
+import { type JsonValue, sentence, storableText } from '../core/index.ts';
 import { acceptOutput, type Tool } from '../tools/index.ts';
 import type { Attempt } from './attempt.ts';
 import { fitsOperations } from './fits-operations.ts';
@@ -28,7 +28,7 @@ export async function classify(tool: Tool, input: unknown, attempt: Attempt): Pr
       if (output.ok) return unknown('TOOL_OUTPUT_INVALID', 'The tool answered more than the ledger can keep.');
       return unknown(
         'TOOL_OUTPUT_INVALID',
-        sentence(`The tool answered what it may not answer: ${output.problems.join('; ')}`),
+        sentence(storableText(`The tool answered what it may not answer: ${output.problems.join('; ')}`)),
       );
     }
     case 'not_done':

@@ -1,9 +1,9 @@
-import { ERROR_TABLE, type ErrorCode, HoldfastError } from '../core/index.ts';
+import { ERROR_TABLE, type ErrorCode, HoldfastError, storableText } from '../core/index.ts';
 import type { CallOutcome } from './outcome.ts';
 
 /** A refusal before anything was written or run. The step that resolves it is the error table's unless told. */
 export function notStarted(code: ErrorCode, reason: string, resolve: string = ERROR_TABLE[code].resolve): CallOutcome {
-  return { state: 'not_started', code, reason, resolve };
+  return { state: 'not_started', code, reason: storableText(reason), resolve };
 }
 
 /** Thrown in a transaction to undo all of it, and caught at once: the refusal becomes the call's outcome. */
@@ -25,6 +25,6 @@ const REFUSING = new Set(['validation', 'conflict', 'state', 'not_found', 'denie
 export function refusalOf(error: unknown): CallOutcome {
   if (error instanceof Refused) return error.outcome;
   if (error instanceof HoldfastError && REFUSING.has(error.family))
-    return { state: 'not_started', code: error.code, reason: error.message, resolve: error.resolve };
+    return notStarted(error.code, error.message, error.resolve);
   throw error;
 }

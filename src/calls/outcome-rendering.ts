@@ -39,7 +39,7 @@ export function outcomeForModel(outcome: CallOutcome): string {
       return `NOT STARTED (${outcome.code}): ${sentence(outcome.reason)} Nothing was run.`;
     case 'done':
       if (outcome.settledBy === 'person') return 'DONE: a person confirmed that it happened. Its output is not known.';
-      return typeof outcome.output === 'string' ? outcome.output : canonicalJson(outcome.output);
+      return isPlainText(outcome.output) ? outcome.output : canonicalJson(outcome.output);
     case 'not_done':
       return `NOT DONE (${outcome.code}): ${sentence(outcome.reason)} It is known that it did not happen.`;
     case 'unknown':
@@ -50,6 +50,11 @@ export function outcomeForModel(outcome: CallOutcome): string {
     case 'failed':
       return `FAILED (${outcome.code}): ${sentence(outcome.reason)} It only reads, so nothing was changed; it may be tried again.`;
   }
+}
+
+/** Whether an output is shown as itself: a text that a row can hold. One with a NUL is spelled as JSON. */
+export function isPlainText(output: JsonValue): output is string {
+  return typeof output === 'string' && !output.includes('\0');
 }
 
 /** One line for a person. */

@@ -1,5 +1,5 @@
 import { requestPermission, rulesFor, type PermissionRule, type PolicyVerdict } from '../approvals/index.ts';
-import { type JsonValue, LIMITS } from '../core/index.ts';
+import { type JsonValue, LIMITS, storableText } from '../core/index.ts';
 import { appendEvent, type LedgerPlace, openGroup } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { readArguments } from '../tools/index.ts';
@@ -171,5 +171,5 @@ function givenArguments({ argumentsText }: ProposedCall) {
   const read = readArguments(argumentsText);
   return read.ok
     ? { canonicalArguments: read.value }
-    : { rawArguments: argumentsText.slice(0, LIMITS.rawArgumentsShown).toWellFormed() };
+    : { rawArguments: storableText(argumentsText.slice(0, LIMITS.rawArgumentsShown)) };
 }

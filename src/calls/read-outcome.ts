@@ -1,4 +1,4 @@
-import { sentence } from '../core/index.ts';
+import { sentence, storableText } from '../core/index.ts';
 import { acceptOutput, type Tool } from '../tools/index.ts';
 import type { Attempt } from './attempt.ts';
 import type { CallOutcome } from './outcome.ts';
@@ -20,7 +20,7 @@ export async function readOutcome(
   return {
     state: 'failed',
     code: 'TOOL_FAILED',
-    reason: sentence(`The tool's answer is invalid: ${output.problems.join('; ')}`),
+    reason: sentence(storableText(`The tool's answer is invalid: ${output.problems.join('; ')}`)),
   };
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../core/index.ts';
 import type { NewEvent, ResultPaths } from '../sessions/index.ts';
 import type { CallOutcome, SettledBy } from './outcome.ts';
-import { outcomeDocument, outcomeForModel } from './outcome-rendering.ts';
+import { isPlainText, outcomeDocument, outcomeForModel } from './outcome-rendering.ts';
 
 /** The call that a result is about. */
 export interface ResultOf {
@@ -57,7 +57,7 @@ function statusOf(outcome: CallOutcome, writes: boolean): JsonObject {
         is_error: false,
         status: 'ok',
         ...(outcome.settledBy === 'person' ? { has_output: false } : {}),
-        is_text: typeof outcome.output === 'string',
+        is_text: isPlainText(outcome.output),
         ...(writes ? { output_committed: true } : {}),
       };
     case 'not_started':

@@ -89,7 +89,7 @@ export {
 export { JSON_PROFILES, type JsonProfile, readStrictJson } from './strict-json.ts';
 export { RowChain } from './row-chain.ts';
 export { TextList, TextTable } from './text-table.ts';
-export { codePointLength, codePointsWithin, isBlank, requireText, trimText } from './text.ts';
+export { codePointLength, codePointsWithin, isBlank, requireText, storableText, trimText } from './text.ts';
 export { isSecretKey, redact, type RedactOptions } from './redact.ts';
 export { containsSecret, jsonMayHoldSecret, REDACTED, redactText } from './secret-patterns.ts';
 export { displayLines, displayText } from './display-text.ts';

@@ -59,3 +59,8 @@ export function requireText(name: string, value: unknown, max: number = LIMITS.i
     throw fail('INVALID_VALUE', `${name} must be valid text without NUL or lone surrogates.`);
   return value;
 }
+
+/** The text of a stranger as it can be stored: NUL and lone surrogates become U+FFFD. */
+export function storableText(text: string): string {
+  return (text.includes('\0') ? text.replaceAll('\0', '\u{fffd}') : text).toWellFormed();
+}

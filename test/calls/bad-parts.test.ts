@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { connectMcp, mcpTools } from '../../src/mcp/index.ts';
-import type { ModelFunction } from '../../src/index.ts';
+import { type ModelFunction, NotDone, tool } from '../../src/index.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
 
@@ -62,4 +62,67 @@ check('arguments just above what a tool takes are refused by name, and the run g
   const run = await holdfast.agent({ model: callsThenDone([{ note: 'x'.repeat(65_536) }]), tools: [tool] }).run('go');
   const outcome = run.view.calls[0]?.outcome;
   assert.deepEqual([ran, run.status, outcome?.state], [0, 'completed', 'not_started']);
+});
+
+/** What a run comes to whose tool does this with one NUL in its text. */
+async function runWith(t: TestContext, given: Parameters<typeof noteTool>[0]) {
+  const { holdfast } = await openDesk(t);
+  return holdfast.agent({ model: callsThenDone([{}]), tools: [noteTool(given)] }).run('go');
+}
+
+for (const effect of ['read', 'once'] as const)
+  check(
+    `a text with NUL that a tool of effect ${effect} answers is kept whole, and the model reads it as JSON`,
+    async (t) => {
+      const run = await runWith(t, { effect, execute: () => 'a\0b' });
+      assert.deepEqual([run.status, run.text], ['completed', 'told: "a\\u0000b"']);
+      const outcome = run.view.calls[0]?.outcome;
+      assert.deepEqual(outcome?.state === 'done' && outcome.output, 'a\0b');
+    },
+  );
+
+check('a NUL in why a tool did nothing, refused or failed keeps no outcome from being written down', async (t) => {
+  const throwing = (error: Error) => () => {
+    throw error;
+  };
+  const said = [];
+  for (const given of [
+    { execute: throwing(new NotDone('no\0pe')) },
+    { execute: throwing(new Error('no\0pe')) },
+    { effect: 'read' as const, execute: throwing(new Error('no\0pe')) },
+    { precondition: () => ({ refused: 'no\0pe' }) },
+    { checkOutput: () => ['no\0pe'] },
+    { effect: 'read' as const, checkOutput: () => ['no\0pe'] },
+  ]) {
+    const outcome = (await runWith(t, given)).view.calls[0]?.outcome;
+    said.push([outcome?.state, outcome && 'reason' in outcome && outcome.reason]);
+  }
+  assert.deepEqual(said, [
+    ['not_done', 'no\u{fffd}pe'],
+    ['unknown', 'The tool failed: no\u{fffd}pe'],
+    ['failed', 'no\u{fffd}pe'],
+    ['not_started', 'no\u{fffd}pe'],
+    ['unknown', 'The tool answered what it may not answer: no\u{fffd}pe.'],
+    ['failed', "The tool's answer is invalid: no\u{fffd}pe."],
+  ]);
+});
+
+check('arguments with NUL, as a name or raw, are refused like any that do not fit, and the run goes on', async (t) => {
+  const { holdfast } = await openDesk(t);
+  // A plain schema says in its refusal which name it met.
+  const plainNote = tool({
+    name: 'take_note',
+    description: 'Takes a note.',
+    inputSchema: { type: 'object', properties: { note: { type: 'string' } }, additionalProperties: false },
+    effect: 'read',
+    execute: () => 'noted',
+  });
+  const proposals = [{ 'note\0': 'milk' }, '{"note":"\0"}'];
+  const model: ModelFunction = ({ messages }) => {
+    const given = proposals[messages.filter(({ role }) => role === 'assistant').length];
+    return given === undefined ? 'done' : { calls: [{ toolName: 'take_note', arguments: given }] };
+  };
+  const run = await holdfast.agent({ model, tools: [plainNote] }).run('go');
+  const codes = run.view.calls.map(({ outcome }) => outcome && 'code' in outcome && outcome.code);
+  assert.deepEqual([run.status, codes], ['completed', ['TOOL_ARGUMENTS_INVALID', 'TOOL_ARGUMENTS_INVALID']]);
 });
