@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
-/** The version of this package, as its package.json says: beside src/ in a checkout, beside dist/ when installed. */
+/** The version of this package, as its package.json says, wherever the build put this module. */
 export function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(fileURLToPath(import.meta.resolve('holdfast/package.json')), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assert, check, configuredFolder, LETTER_AGENT } from '../support/index.ts';
+import { assert, check, configuredFolder, installedCommand, LETTER_AGENT } from '../support/index.ts';
 
 const codeIn = (stdout: string): string | undefined =>
   (JSON.parse(stdout) as { error?: { code?: string } }).error?.code;
@@ -29,7 +29,7 @@ check(
 
 check('a disk that takes no more says so, and no call is told as begun', async (t) => {
   const { folder, holdfast: run } = await configuredFolder(t, LETTER_AGENT);
-  const command = join(import.meta.dirname, '..', '..', 'bin', 'holdfast.js');
+  const command = installedCommand();
   // A limit on the size of files is a real full disk for this process: what is there can be read, nothing can grow.
   const line = `ulimit -f 24; exec '${process.execPath}' '${command}' run 'Write to Ada' --json`;
   const { status, stdout } = spawnSync('bash', ['-c', line], { cwd: folder, encoding: 'utf8' });

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { assert, check, configuredFolder } from '../support/index.ts';
-import { ROOT } from '../structure/repository-files.ts';
+import { assert, check, configuredFolder, installedCommand } from '../support/index.ts';
 
 /** A letter is posted at once; then the tool waits for its answer, as long as it is not told to give up. */
 const SLOW_AGENT = (heeds: boolean): string => `
@@ -34,7 +33,7 @@ interface Running {
 }
 
 function start(t: TestContext, cwd: string, ...args: string[]): Running {
-  const child = spawn(process.execPath, [join(ROOT, 'bin', 'holdfast.js'), ...args], {
+  const child = spawn(process.execPath, [installedCommand(), ...args], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { assert, check, holdfast, temporaryFolder } from '../support/index.ts';
+import { assert, check, holdfast, installedCommand, temporaryFolder } from '../support/index.ts';
 
 const FILES = join(
   import.meta.dirname,
@@ -84,7 +84,7 @@ check('the guard in front of an address listens on this machine until it is told
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   writeFileSync(join(home, 'holdfast.policy.json'), '{"version":1,"name":"p","revision":"1","server":"s"}');
-  const command = join(import.meta.dirname, '..', '..', 'bin', 'holdfast.js');
+  const command = installedCommand();
   const child = spawn(process.execPath, [command, 'mcp', '--url', url, '--listen', '0'], { cwd: home });
   const ended = new Promise<number | null>((done) => child.once('exit', done));
   t.after(() => {

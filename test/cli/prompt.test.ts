@@ -4,8 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { assert, check, configuredFolder, LETTER_AGENT } from '../support/index.ts';
-import { ROOT } from '../structure/repository-files.ts';
+import { assert, check, configuredFolder, installedCommand, LETTER_AGENT } from '../support/index.ts';
 
 /** Pipes that say they are a terminal: Node.js alone can make no other, and the command sees no difference. */
 const TERMINAL = `data:text/javascript,${encodeURIComponent(`
@@ -24,7 +23,7 @@ async function typed(
   args: readonly string[],
   steps: readonly (readonly [RegExp, string])[],
 ) {
-  const child = spawn(process.execPath, ['--import', TERMINAL, join(ROOT, 'bin', 'holdfast.js'), ...args], {
+  const child = spawn(process.execPath, ['--import', TERMINAL, installedCommand(), ...args], {
     cwd,
     env: { ...process.env, TERM: 'xterm' },
     timeout: LONGEST_MS,

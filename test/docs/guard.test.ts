@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { readPolicy } from '../../src/mcp/index.ts';
 import { ROOT } from '../structure/repository-files.ts';
 import type { TestContext } from 'node:test';
-import { assert, check, holdfast, temporaryFolder } from '../support/index.ts';
+import { assert, check, holdfast, installedCommand, temporaryFolder } from '../support/index.ts';
 import { commandsOf } from '../support/document-commands.ts';
 
 check('the commands of docs/guard.md run as they stand, in order', async (t) => {
@@ -67,7 +67,7 @@ check('the commands for a server behind an address run, on a server and a port o
   assert.equal(made.exit, 0, made.stderr);
   const policy = JSON.parse(readFileSync(join(cwd, 'holdfast.policy.json'), 'utf8')) as { server: string };
   assert.equal(policy.server, 'tracker');
-  const child = spawn(process.execPath, [join(ROOT, 'bin', 'holdfast.js'), ...here(listen)], { cwd });
+  const child = spawn(process.execPath, [installedCommand(), ...here(listen)], { cwd });
   t.after(() => void child.kill('SIGKILL'));
   const said = await new Promise<string>((ready) => {
     let text = '';

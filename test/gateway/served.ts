@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HoldfastClient } from '../../src/client/index.ts';
 import { ROOT } from '../structure/repository-files.ts';
-import { assert, type Ending } from '../support/index.ts';
+import { assert, type Ending, installedCommand } from '../support/index.ts';
 
-export const COMMAND = join(ROOT, 'bin', 'holdfast.js');
+export const COMMAND = installedCommand();
 
 export interface Served {
   readonly folder: string;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { Holdfast, runHttpGuard } from '../../src/app/index.ts';
 import { verifyRun } from '../../src/effects/index.ts';
 import { connectMcp, type McpConnection, POLICY_PRESETS, startingPolicy } from '../../src/mcp/index.ts';
-import { assert, check, temporaryFolder } from '../support/index.ts';
+import { assert, check, installedCommand, temporaryFolder } from '../support/index.ts';
 import { everythingOverHttp, program } from './reference-servers.ts';
 
-const COMMAND = join(import.meta.dirname, '..', '..', 'bin', 'holdfast.js');
+const COMMAND = installedCommand();
 
 const policyOf = (name: string, reads: readonly string[], writes: readonly string[]): string =>
   JSON.stringify({

@@ -51,8 +51,7 @@ export function pack(home: string): string {
   mkdirSync(staging);
   for (const path of ['package.json', ...manifest.files.filter((file) => file !== 'dist')])
     cpSync(join(ROOT, path), join(staging, path), { recursive: true });
-  // Declarations are checked below, as a user's compiler does; here they are only made.
-  compile(ROOT, '-p', 'tsconfig.build.json', '--skipLibCheck', '--outDir', join(staging, 'dist'));
+  node(ROOT, join(ROOT, 'scripts', 'build.ts'), '--out', join(staging, 'dist'));
   const packed = run(staging, 'npm', 'pack', '--ignore-scripts', '--pack-destination', home);
   const archive = readdirSync(home).find((name) => name.endsWith('.tgz'));
   if (packed.status !== 0 || archive === undefined) throw new Error(`npm pack\n${packed.stderr}`);

@@ -89,7 +89,7 @@ check('declarations and code import only Node.js and what the package depends on
   const optional = Object.keys(manifest.peerDependencies).join('|');
   const named = filesOf(join(installed, 'dist')).flatMap((path) => {
     // An optional peer is loaded where it is asked for; no declaration and no static import knows it.
-    const code = path.endsWith('.js') ? new RegExp(`\\bimport\\('(?:${optional})'\\)`, 'g') : /(?!)/g;
+    const code = path.endsWith('.js') ? new RegExp(`\\bimport\\(["'](?:${optional})["']\\)`, 'g') : /(?!)/g;
     const text = readFileSync(path, 'utf8')
       .replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
       .replace(code, '');

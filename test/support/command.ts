@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { installedCommand } from './installed.ts';
 
-const COMMAND = join(import.meta.dirname, '..', '..', 'bin', 'holdfast.js');
+/** A checkout's, which runs the sources: for options of Node.js that look at modules. */
+const IN_CHECKOUT = join(import.meta.dirname, '..', '..', 'bin', 'holdfast.js');
 const LONGEST_MS = 60_000;
 
 export interface CommandResult {
@@ -21,7 +23,8 @@ export interface CommandOptions {
 export function holdfast(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const { HOLDFAST_DATA_DIR: _, ...inherited } = process.env;
   return new Promise((settle, refuse) => {
-    const child = spawn(process.execPath, [...(options.node ?? []), COMMAND, ...args], {
+    const command = options.node === undefined ? installedCommand() : IN_CHECKOUT;
+    const child = spawn(process.execPath, [...(options.node ?? []), command, ...args], {
       cwd: options.cwd,
       env: { ...inherited, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -3,9 +3,15 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { type CommandOptions, type CommandResult, holdfast } from './command.ts';
+import { installedPackage } from './installed.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-const DOOR = pathToFileURL(join(import.meta.dirname, '..', '..', 'src', 'index.ts')).href;
+const SOURCES = join(import.meta.dirname, '..', '..', 'src', 'index.ts');
+
+/** The package that the command itself is of: with another copy there would be two of every class. */
+function door({ node }: CommandOptions): string {
+  return pathToFileURL(node === undefined ? join(installedPackage(), 'dist', 'index.js') : SOURCES).href;
+}
 
 export interface ConfiguredFolder {
   readonly folder: string;
@@ -30,7 +36,7 @@ export async function configuredFolder(
   const text = `
     import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
     import { setTimeout as sleep } from 'node:timers/promises';
-    import { defineConfig, NotDone, recordedModelFromFile, tool } from ${JSON.stringify(DOOR)};
+    import { defineConfig, NotDone, recordedModelFromFile, tool } from ${JSON.stringify(door(options))};
     ${agent}
     export default defineConfig({ agents: [{ name: 'agent', model, tools }] });
   `;

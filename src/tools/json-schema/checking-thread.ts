@@ -17,6 +17,10 @@ interface Thread {
 
 // Enough for the largest value and its copies; a pattern's own memory is not counted here.
 const THREAD_MEMORY_MB = 128;
+/** The thread's program in this package's folder: the source in a checkout, else the built file, which is not beside this. */
+const THREAD_PROGRAM = import.meta.url.endsWith('.ts')
+  ? 'src/tools/json-schema/schema-worker.ts'
+  : 'dist/tools/json-schema/schema-worker.js';
 const NOT_CHECKED = 'this value could not be checked';
 
 /**
@@ -56,8 +60,7 @@ export class CheckingThread {
   }
 
   #start(): Thread {
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-    const worker = new Worker(new URL(`./schema-worker.${extension}`, import.meta.url), {
+    const worker = new Worker(new URL(THREAD_PROGRAM, import.meta.resolve('holdfast/package.json')), {
       env: {},
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },

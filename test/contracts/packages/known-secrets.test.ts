@@ -6,8 +6,15 @@ import { HoldfastClient } from '../../../src/client/index.ts';
 import { Holdfast } from '../../../src/index.ts';
 import { beginTurn, bindWorkspace, openSession } from '../../../src/sessions/index.ts';
 import { readAll } from '../../archive/support/read-all.ts';
-import { ROOT } from '../../structure/repository-files.ts';
-import { assert, check, contract, type Ending, holdfast, temporaryFolder } from '../../support/index.ts';
+import {
+  assert,
+  check,
+  contract,
+  type Ending,
+  holdfast,
+  installedCommand,
+  temporaryFolder,
+} from '../../support/index.ts';
 
 /** Looks like nothing; only the name of its variable says what it is. */
 const VALUE = 'winter is a quiet month';
@@ -78,7 +85,7 @@ check(
 
 check('by the gateway: what `holdfast serve` was started with stays', async (t) => {
   const { folder, dataDir, root } = await sessionThatKnows(t);
-  const command = [join(ROOT, 'bin', 'holdfast.js'), 'serve', '--port', '0', '--json', '--data-dir', dataDir];
+  const command = [installedCommand(), 'serve', '--port', '0', '--json', '--data-dir', dataDir];
   const child = spawn(process.execPath, command, { cwd: folder, env: { ...process.env, ...ENV }, stdio: 'pipe' });
   t.after(() => child.kill('SIGKILL'));
   const [said] = (await once(child.stdout, 'data')) as [Buffer];

@@ -9,6 +9,7 @@ import { LIMITS } from '../../../src/core/index.ts';
 import { type CallOutcome, Holdfast } from '../../../src/index.ts';
 import { settleByPerson } from '../../../src/calls/index.ts';
 import { auditEverything, viewOfRun } from '../../../src/app/index.ts';
+import { builtProgram } from '../../support/index.ts';
 import { defineAgent, INSTANCE_LEASE_MS } from './agent.ts';
 import { type Committed, type Evidence, type Told, violations } from './invariants.ts';
 
@@ -78,7 +79,7 @@ async function runUntilDead(
   death: Death | null,
 ): Promise<{ killed: boolean; told: Told[]; passed: Passed | null }> {
   const where = death && 'point' in death ? [death.point, String(death.at)] : [];
-  const child = spawn(process.execPath, [join(here, 'agent-program.ts'), dataDir, url, what, ...where], {
+  const child = spawn(process.execPath, [builtProgram(join(here, 'agent-program.ts')), dataDir, url, what, ...where], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const told: Told[] = [];

@@ -8,11 +8,11 @@ import type { TestContext } from 'node:test';
 import { Holdfast, viewOfRun } from '../../../src/app/index.ts';
 import { runLines } from '../../../src/cli/run-lines.ts';
 import picocolors from 'picocolors';
-import { assert, check, temporaryFolder } from '../../support/index.ts';
+import { assert, check, installedCommand, temporaryFolder } from '../../support/index.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const SERVER = join(ROOT, 'test', 'fixtures', 'mcp', 'guarded-server.ts');
-const COMMAND = join(ROOT, 'bin', 'holdfast.js');
+const COMMAND = installedCommand();
 const POLICY = {
   version: 1,
   name: 'dead',

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { assert, check, temporaryFolder } from '../../support/index.ts';
+import { assert, check, installedCommand, temporaryFolder } from '../../support/index.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const SERVER = join(ROOT, 'test', 'fixtures', 'mcp', 'guarded-server.ts');
-const COMMAND = join(ROOT, 'bin', 'holdfast.js');
+const COMMAND = installedCommand();
 const POLICY = {
   version: 1,
   name: 'full',

@@ -4,11 +4,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { assert, check, temporaryFolder } from '../../support/index.ts';
+import { assert, check, installedCommand, temporaryFolder } from '../../support/index.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const SERVER = join(ROOT, 'test', 'fixtures', 'mcp', 'guarded-server.ts');
-const COMMAND = join(ROOT, 'bin', 'holdfast.js');
+const COMMAND = installedCommand();
 const asked = {
   effect: 'reconcilable',
   status: {

@@ -1,3 +1,4 @@
+import { installedCommand } from '../../support/index.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +26,7 @@ export interface Subject {
   guarded(home: string, policy: string): Promise<Served>;
 }
 
-const COMMAND = join(import.meta.dirname, '..', '..', '..', 'bin', 'holdfast.js');
+const COMMAND = installedCommand();
 const FIXTURE = join(import.meta.dirname, 'fixture-server.ts');
 
 function overHttp(name: string, serve: () => Promise<Served>): Subject {
