@@ -37,8 +37,9 @@ function* eventsOf(reply: Exclude<FunctionReply, string>, place: number): Genera
     throw fail('MODEL_REPLY_INVALID', 'The function that plays the model returned no reply.');
   if (reply.text !== undefined && reply.text !== '') yield { type: 'text', text: reply.text };
   const calls = reply.calls ?? [];
-  for (const [i, call] of calls.entries()) {
-    const argumentsText = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments);
+  if (!Array.isArray(calls)) throw fail('MODEL_REPLY_INVALID', 'The `calls` of a reply must be a list.');
+  for (const [i, call] of (calls as readonly FunctionCall[]).entries()) {
+    const argumentsText = argumentsOf(call);
     yield {
       type: 'call',
       call: { callId: call.callId ?? `call_${place}_${i}`, toolName: call.toolName, argumentsText },
@@ -46,4 +47,18 @@ function* eventsOf(reply: Exclude<FunctionReply, string>, place: number): Genera
   }
   const reason = reply.finishReason ?? (calls.length > 0 ? 'tool_calls' : 'stop');
   yield { type: 'finish', reason, usage: reply.usage ?? { inputTokens: null, outputTokens: null } };
+}
+
+/** The text of a call's arguments; what JSON cannot say is refused as the reply that it came in. */
+function argumentsOf(call: FunctionCall | null | undefined): string {
+  const given: unknown = call?.arguments;
+  if (typeof given === 'string') return given;
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(given);
+  } catch {
+    // A cycle, or a value that JSON has no word for.
+  }
+  if (text === undefined) throw fail('MODEL_REPLY_INVALID', 'A call of a reply has arguments that are not JSON.');
+  return text;
 }

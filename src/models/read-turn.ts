@@ -7,8 +7,17 @@ import {
   isBlank,
   LIMITS,
 } from '../core/index.ts';
-import type { FinishReason, Model, ModelEvent, ModelReasoning, ModelReply, ModelRequest, ModelUsage } from './model.ts';
-import type { ProposedCall } from './model.ts';
+import {
+  FINISH_REASONS,
+  type FinishReason,
+  type Model,
+  type ModelEvent,
+  type ModelReasoning,
+  type ModelReply,
+  type ModelRequest,
+  type ModelUsage,
+  type ProposedCall,
+} from './model.ts';
 import { untilAborted } from './until-aborted.ts';
 
 export interface ReadTurnOptions {
@@ -66,11 +75,11 @@ class TurnReader {
     if (this.#finish !== null) throw invalid('it goes on after its end');
     switch (event.type) {
       case 'text':
-        this.#spend(event.text.length);
+        this.#spend(lengthOf(event.text));
         this.#text.push(event.text);
         return;
       case 'reasoning':
-        this.#spend(event.text.length);
+        this.#spend(lengthOf(event.text));
         this.#reasoning.push(reasoningOf(event));
         return;
       case 'arguments_delta':
@@ -81,14 +90,16 @@ class TurnReader {
         this.#call(event.call);
         return;
       case 'finish':
-        this.#finish = { reason: event.reason, usage: event.usage };
+        if (!FINISH_REASONS.includes(event.reason)) throw invalid('it ends for a reason that is not known');
+        this.#finish = { reason: event.reason, usage: usageOf(event.usage) };
     }
   }
 
   #call(call: ProposedCall): void {
     within('modelCallsInReply', this.#calls.size + 1);
-    within('modelArgumentsCodeUnits', call.argumentsText.length);
-    this.#spend(call.argumentsText.length);
+    const units = lengthOf(call.argumentsText);
+    within('modelArgumentsCodeUnits', units);
+    this.#spend(units);
     if (!isName(call.callId, LIMITS.modelCallIdCodePoints)) throw invalid('a call has no usable id');
     if (!isName(call.toolName, LIMITS.modelToolNameCodePoints)) throw invalid('a call has no usable tool name');
     if (this.#calls.has(call.callId)) throw invalid('two calls have the same id');
@@ -116,6 +127,20 @@ class TurnReader {
       usage: this.#finish.usage,
     };
   }
+}
+
+/** A model may be a stranger's: what it calls text may be none, and has no length to count. */
+function lengthOf(text: unknown): number {
+  if (typeof text !== 'string') throw invalid('what should be text in it is none');
+  return text.length;
+}
+
+/** What is no count is left out, as if the model had not counted. */
+function usageOf(usage: unknown): ModelUsage {
+  const given = (typeof usage === 'object' && usage !== null ? usage : {}) as Readonly<Record<string, unknown>>;
+  const count = (value: unknown): number | null =>
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+  return { inputTokens: count(given['inputTokens']), outputTokens: count(given['outputTokens']) };
 }
 
 function reasoningOf(event: ModelReasoning): ModelReasoning {

@@ -15,7 +15,7 @@ const streaming = (...events: unknown[]): Model => ({
     yield* events as ModelEvent[];
   },
 });
-const call = (callId: unknown, argumentsText = '{}', toolName: unknown = 't') => ({
+const call = (callId: unknown, argumentsText: unknown = '{}', toolName: unknown = 't') => ({
   type: 'call',
   call: { callId, toolName, argumentsText },
 });
@@ -97,11 +97,42 @@ check('a reply without end, after its end, or with unusable calls is invalid', a
     [{ type: 'text', text: 'a\ud800' }, FINISH],
     [{ type: 'text', text: 'a\0' }, FINISH],
     [{ type: 'reasoning', text: '\udfff' }, FINISH],
+    [{ type: 'text', text: 7 }, FINISH],
+    [{ type: 'reasoning' }, FINISH],
+    [call('1', {}), FINISH],
+    [{ ...FINISH, reason: 'tired' }],
   ])
     assert.equal(await codeOf(streaming(...events)), 'MODEL_REPLY_INVALID', JSON.stringify(events));
   assert.equal(await codeOf(streaming(call('x'.repeat(255), '{}', 'x'.repeat(128)), FINISH)), 'read');
   const halves = [{ type: 'text', text: 'a\ud83d' }, { type: 'text', text: '\ude00' }, FINISH];
   assert.equal(await codeOf(streaming(...halves)), 'read', 'a stream may cut a pair in two');
+});
+
+check('a count of tokens that is none is left out', async () => {
+  for (const [usage, counted] of [
+    [{ inputTokens: -1, outputTokens: 1e99 }, [null, null]],
+    [{ inputTokens: Number.NaN, outputTokens: 2 }, [null, 2]],
+    [{ inputTokens: 1.5, outputTokens: '2' }, [null, null]],
+    [undefined, [null, null]],
+  ] as const) {
+    const { inputTokens, outputTokens } = (await readTurn(streaming({ ...FINISH, usage }), request())).usage;
+    assert.deepEqual([inputTokens, outputTokens], counted);
+  }
+});
+
+check('a function that plays a model and returns what is no reply is refused, not asked again', async () => {
+  const cyclic: Record<string, unknown> = {};
+  cyclic['itself'] = cyclic;
+  for (const reply of [
+    7,
+    { text: 7 },
+    { calls: {} },
+    { calls: [null] },
+    { calls: [{ toolName: 't' }] },
+    { calls: [{ toolName: 't', arguments: { n: 1n } }] },
+    { calls: [{ toolName: 't', arguments: cyclic }] },
+  ])
+    assert.equal(await codeOf(functionModel(() => reply as unknown as FunctionReply)), 'MODEL_REPLY_INVALID');
 });
 
 check('metadata is bounded and must be JSON', async () => {
