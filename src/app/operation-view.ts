@@ -1,4 +1,4 @@
-import { recordRecovered, recoverCall, resultOf } from '../calls/index.ts';
+import { ledgerResultOfStored, recordRecovered, recoverCall } from '../calls/index.ts';
 import { fail, type JsonObject } from '../core/index.ts';
 import { type OperationView, Principal as OperationPrincipal } from '../operations/index.ts';
 import { findRunOfTurn } from '../runs/index.ts';
@@ -52,7 +52,12 @@ export async function deliverAgain(runtime: Runtime, principal: Principal, statu
   const { outcome, recorded, refusal } = await recoverCall(runtime.calls, principal, statusRef, recovery);
   if (refusal) throw fail(refusal.code, `It was not delivered again: ${refusal.reason}`);
   if (recorded || outcome.state === 'unknown') return;
-  await recordRecovered(runtime.calls, principal, await resultOf(runtime.calls, principal, statusRef), outcome);
+  await recordRecovered(
+    runtime.calls,
+    principal,
+    await ledgerResultOfStored(runtime.calls, principal, statusRef),
+    outcome,
+  );
 }
 
 /** Who made an operation's call, with the roles that are left of those it was made with. */

@@ -13,7 +13,7 @@ import type { CallOutcome } from './outcome.ts';
 import { currentRefusal, type Refusal } from './prepare.ts';
 import { rescue } from './rescue.ts';
 import { resultEvent, type ResultOf } from './result-event.ts';
-import { endingOf, invocationOf, isFinalNotHappened, outcomeOfWhole } from './settle.ts';
+import { endingOf, invocationOf, isFinalNotHappened, outcomeOfStored } from './settle.ts';
 import { askStatus } from './status.ts';
 import type { ToolPrincipal } from '../tools/index.ts';
 import { loadStored, type StoredCall } from './stored.ts';
@@ -47,10 +47,9 @@ export async function recoverCall(
   statusRef: string,
   recovery: Recovery,
 ): Promise<Recovered> {
-  const stored = await loadStored(context, principal, statusRef);
-  const now = unixSeconds(context.clock);
-  const known = outcomeOfWhole(stored.whole, now);
+  const known = await outcomeOfStored(context, principal, statusRef);
   if (known.state !== 'unknown') return { outcome: known, recorded: false };
+  const stored = await loadStored(context, principal, statusRef);
   const invocation = invocationFor(principal, stored, recovery);
   const asked = await askStatus(stored.call, invocation);
   if (asked?.found === 'done') {
@@ -191,10 +190,4 @@ export async function recordRecovered(
   await context.store.write('calls.result', (tx) =>
     appendEvent(tx, context.sessions, principal, resultEvent(of, outcome)),
   );
-}
-
-/** The call that an operation was made for, as its `result` names it. Throws OPERATION_NOT_FOUND, TOOL_UNKNOWN. */
-export async function resultOf(context: CallsContext, principal: Principal, statusRef: string): Promise<ResultOf> {
-  const stored = await loadStored(context, principal, statusRef);
-  return { ...endingOf(principal, stored).result, statusRef };
 }

@@ -12,7 +12,8 @@ import type { CallsContext } from './context.ts';
 import { type Ending, finish, type Found, settleEffects, unknownOutcome } from './finish.ts';
 import { lookLater } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
-import { resultEvent } from './result-event.ts';
+import { resultEvent, type ResultOf } from './result-event.ts';
+import { ledgerCalls } from './standing.ts';
 import { askStatus } from './status.ts';
 import { loadStored, type StoredCall } from './stored.ts';
 
@@ -100,9 +101,9 @@ export async function settleByStatus(
   statusRef: string,
   filesystem: Filesystem,
 ): Promise<CallOutcome> {
-  const stored = await loadStored(context, principal, statusRef);
-  const known = outcomeOfWhole(stored.whole, unixSeconds(context.clock));
+  const known = await outcomeOfStored(context, principal, statusRef);
   if (known.state !== 'unknown') return known;
+  const stored = await loadStored(context, principal, statusRef);
   if (!stored.call.tool.status)
     throw fail('TOOL_NOT_ASKABLE', `The tool ${stored.call.tool.name} cannot be asked what happened.`, {
       resolve: `Find out yourself, then say so: holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`,
@@ -125,8 +126,8 @@ export function isFinalNotHappened(stored: StoredCall, now: number): boolean {
 }
 
 /**
- * Records a person's verdict on a call whose outcome is unknown, with everything that hangs on it. Final. Throws
- * OPERATION_NOT_FOUND, OPERATION_SUCCEEDED, OPERATION_SETTLED, OPERATION_LEASE_RUNNING.
+ * Records a person's verdict on a call whose outcome is unknown, with everything that hangs on it. Final. Its tool need
+ * not be known here: what the call was stands on the ledger. Throws OPERATION_NOT_FOUND, OPERATION_SUCCEEDED, OPERATION_SETTLED, OPERATION_LEASE_RUNNING.
  */
 export async function settleByPerson(
   context: CallsContext,
@@ -134,8 +135,7 @@ export async function settleByPerson(
   statusRef: string,
   said: { readonly verdict: VerdictKind; readonly reason: string },
 ): Promise<CallOutcome> {
-  const stored = await loadStored(context, principal, statusRef);
-  const ending = endingOf(principal, stored);
+  const of = await ledgerResultOfStored(context, principal, statusRef);
   const outcome: CallOutcome =
     said.verdict === 'done'
       ? { state: 'done', output: null, verified: false, settledBy: 'person' }
@@ -148,8 +148,24 @@ export async function settleByPerson(
       said.verdict === 'done'
         ? ({ execution: 'reported_success', impact: 'possible' } as const)
         : ({ execution: 'not_executed', impact: 'none' } as const);
-    await settleEffects(tx, ending, end);
-    await appendEvent(tx, context.sessions, principal, resultEvent({ ...ending.result, statusRef }, outcome));
+    await settleEffects(tx, { principal, statusRef }, end);
+    await appendEvent(tx, context.sessions, principal, resultEvent(of, outcome));
   });
   return outcome;
+}
+
+/** The call of an operation as its `result` names it, from its ledger lines. Throws OPERATION_NOT_FOUND. */
+export async function ledgerResultOfStored(
+  context: CallsContext,
+  principal: Principal,
+  statusRef: string,
+): Promise<ResultOf> {
+  const { tenant, subject } = principal;
+  const { operation } = await context.operations.stored(new OperationPrincipal(tenant, subject), statusRef);
+  const { callId, responseId: groupId } = operation.first;
+  const calls = await context.store.read('calls.of-operation', (tx) => ledgerCalls(tx, principal, groupId));
+  const call = calls.find((one) => one.callId === callId);
+  if (!call) throw fail('OPERATION_RECORD_BROKEN', 'The call of the operation is not on the ledger.');
+  const { sideEffectClass, resourceKeys } = call;
+  return { groupId, runId: null, callId, sideEffectClass, resourceKeys, statusRef };
 }

@@ -34,7 +34,11 @@ export async function loadStored(context: CallsContext, principal: Principal, st
   const { operation } = whole;
   const tool = context.tools.revision(operation.scope.tool, operation.revisions);
   if (!tool)
-    throw fail('TOOL_UNKNOWN', `The tool ${operation.scope.tool} of that revision is not registered in this process.`);
+    throw fail('TOOL_UNKNOWN', `The tool ${operation.scope.tool} of that revision is not registered in this process.`, {
+      resolve:
+        'Register the tool as it was when the call was made (`retiredTools`); or find out what became of it, then say so: ' +
+        `holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`,
+    });
   const stored = { callId: operation.first.callId, argumentsText: operation.argumentsJson, pageUrl: null };
   const call = await prepareStored(tool, stored);
   return { statusRef, whole, call, request: requestOfStored(tool, whole), groupId: operation.first.responseId };

@@ -1,7 +1,10 @@
+import { HoldfastError } from '../core/index.ts';
 import {
   type CallStanding,
   ledgerResultOf,
+  outcomeOfStored,
   recordRecovered,
+  type Recovered,
   recoverCall,
   rejudge,
   resultEvent,
@@ -70,11 +73,25 @@ async function recoverStarted(
   statusRef: string,
 ): Promise<CallStanding> {
   const { principal } = driving.run;
-  const recovery = { filesystem: context.filesystem, signal: driving.signal, redeliver: true };
-  const { outcome, recorded } = await recoverCall(context.calls, principal, statusRef, recovery);
+  const { outcome, recorded } = await recovered(context, driving, statusRef);
   const isNews = !(outcome.state === 'unknown' && call.hasResult);
   const of = ledgerResultOf(groupId, driving.run.runId, call);
   if (!recorded && isNews) await recordRecovered(context.calls, principal, of, outcome);
   if (isNews) driving.listener.onOutcome?.(call.callId, call.toolName, outcome);
   return { state: 'ended', callId: call.callId, toolName: call.toolName, outcome };
 }
+
+/** A tool that is gone, or that takes the stored arguments no longer, cannot be asked: what is stored is all that is known. */
+async function recovered(context: RunsContext, { run, signal }: Driving, statusRef: string): Promise<Recovered> {
+  const recovery = { filesystem: context.filesystem, signal, redeliver: true };
+  try {
+    return await recoverCall(context.calls, run.principal, statusRef, recovery);
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || !NOT_ASKABLE.has(error.code)) throw error;
+    const outcome = await outcomeOfStored(context.calls, run.principal, statusRef);
+    const cannotAsk = 'Its tool is not registered as it was then, so nobody can be asked what became of it.';
+    return { outcome: outcome.state === 'unknown' ? { ...outcome, reason: cannotAsk } : outcome, recorded: false };
+  }
+}
+
+const NOT_ASKABLE: ReadonlySet<string> = new Set(['TOOL_UNKNOWN', 'TOOL_ARGUMENTS_INVALID']);

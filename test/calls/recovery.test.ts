@@ -197,3 +197,43 @@ check("a person's verdict settles it everywhere, and the run goes on with it", a
   assert.equal(run.status, 'completed');
   assert.match(run.text, /DONE: a person confirmed/);
 });
+
+/** The folder of a run whose one call is unknown, opened anew by a process that has its tool only as it is now. */
+async function toolChanged(t: TestContext, now: Given) {
+  const clock = manualClock(Date.now());
+  const lost = () => Promise.reject(new Error('connection reset'));
+  const first = await openDesk(t, { clock });
+  const run = await first.holdfast
+    .agent({ name: 'a', model: callsThenDone([{}]), tools: [noteTool({ execute: lost })] })
+    .run('go');
+  const statusRef = run.view.calls[0]?.statusRef ?? '';
+  await first.holdfast.close();
+  clock.advance(60_000);
+  const { holdfast } = await openDesk(t, { clock, dataDir: first.dataDir });
+  const agent = holdfast.agent({ name: 'a', model: callsThenDone([{}]), tools: [noteTool(now)] });
+  return { runtime: holdfast.runtime, resume: () => agent.resume(run.id), statusRef };
+}
+
+for (const [what, now] of [
+  ['is another one now', { revisions: { handler: 'server@2' } }],
+  ['is gone', { name: 'other_note' }],
+] as const) {
+  check(`a call whose tool ${what} stays unknown when its run is resumed, and the run says why`, async (t) => {
+    const again = await (await toolChanged(t, now)).resume();
+    assert.deepEqual([again.status, again.view.outcome], ['failed', 'unknown']);
+    assert.match(again.view.reason, /not registered as it was then, so nobody can be asked/);
+  });
+
+  check(`a person's verdict settles a call whose tool ${what}, and the run goes on with it`, async (t) => {
+    const { runtime, resume, statusRef } = await toolChanged(t, now);
+    await assert.rejects(settleByStatus(runtime.calls, runtime.principal, statusRef, runtime.filesystem), {
+      code: 'TOOL_UNKNOWN',
+      resolve: new RegExp(`holdfast operations settle ${statusRef} --done\\|--not-done --reason TEXT`),
+    });
+    await settleByPerson(runtime.calls, runtime.principal, statusRef, { verdict: 'not_done', reason: 'I looked' });
+    const settled = await settleByStatus(runtime.calls, runtime.principal, statusRef, runtime.filesystem);
+    assert.equal(settled.state, 'not_done');
+    const again = await resume();
+    assert.deepEqual([again.status, again.view.calls[0]?.outcome], ['completed', settled]);
+  });
+}
