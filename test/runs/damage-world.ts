@@ -7,11 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, type HoldfastOptions } from '../../src/index.ts';
 import { INSTANCE_LEASE_MS } from '../faults/run-windows/clerk.ts';
 import { disarm } from '../support/autonomy-attacks.ts';
-import { assert, temporaryFolder } from '../support/index.ts';
+import { assert, builtProgram, temporaryFolder } from '../support/index.ts';
 
-const PROGRAM = join(import.meta.dirname, '..', 'faults', 'run-windows', 'program.ts');
+const PROGRAM = builtProgram(join(import.meta.dirname, '..', 'faults', 'run-windows', 'program.ts'));
 /** Once the lease of whoever was killed is over, and those of its operations too. */
 const LATER_MS = 120_000;
+
+/** Until a process that goes by the real clock takes whoever was killed for dead. */
+export const leaseIsOver = (): Promise<void> => sleep(INSTANCE_LEASE_MS + 50);
 
 /** A data folder in which a process was killed at this place; see the program. */
 export async function killedAt(t: TestContext, ...args: readonly string[]): Promise<string> {
@@ -20,11 +23,11 @@ export async function killedAt(t: TestContext, ...args: readonly string[]): Prom
   return dataDir;
 }
 
+/** Kills one more there: with a WHAT that resumes, at a time when whoever was killed before is known to be dead. */
 export async function killAgain(dataDir: string, ...args: readonly string[]): Promise<void> {
   const command = ['--disable-warning=ExperimentalWarning', PROGRAM, dataDir, ...args];
   const [, by] = await once(spawn(process.execPath, command, { stdio: 'ignore' }), 'exit');
   assert.equal(by, 'SIGKILL', `${args.join(' ')} was to be killed`);
-  await sleep(INSTANCE_LEASE_MS + 50);
 }
 
 /** Opened when everybody who died is known to be dead. */

@@ -10,9 +10,12 @@ import { defineClerks, INSTANCE_LEASE_MS } from './clerk.ts';
 const [dataDir = '', agentName = '', what = '', commit = '', nth = '1'] = process.argv.slice(2);
 const die = (): void => void process.kill(process.pid, 'SIGKILL');
 let left = Number(nth);
+/** Whoever resumes comes when every lease of the dead is over, those of sessions and operations too. */
+const aheadMs = what.startsWith('resume') ? 60_000 : 0;
 const holdfast = await Holdfast.open({
   dataDir,
   instanceLeaseMs: INSTANCE_LEASE_MS,
+  clock: { nowMs: () => Date.now() + aheadMs },
   observer: (event) => {
     if (event.kind === 'committed' && event.wrote && event.names.includes(commit) && (left -= 1) === 0) die();
   },

@@ -7,10 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, type RunView } from '../../../src/index.ts';
 import { viewOfRun } from '../../../src/app/index.ts';
 import { settleByPerson } from '../../../src/calls/index.ts';
-import { assert, check, temporaryFolder } from '../../support/index.ts';
+import { assert, builtProgram, check, temporaryFolder } from '../../support/index.ts';
 import { type ClerkOptions, defineClerks, INSTANCE_LEASE_MS, WORLD } from './clerk.ts';
 
-const program = join(import.meta.dirname, 'program.ts');
+const program = builtProgram(join(import.meta.dirname, 'program.ts'));
 
 /** Runs the program until it is dead; answers what it said, and whether it was killed. */
 function start(dataDir: string, ...args: readonly string[]): Promise<{ said: string; killed: boolean }> {
@@ -25,7 +25,6 @@ function start(dataDir: string, ...args: readonly string[]): Promise<{ said: str
 async function killedAt(t: TestContext, ...args: readonly string[]): Promise<string> {
   const dataDir = join(await temporaryFolder(t), 'data');
   assert.ok((await start(dataDir, ...args)).killed, `${args.join(' ')} was to be killed`);
-  await sleep(INSTANCE_LEASE_MS + 50);
   return dataDir;
 }
 
@@ -125,7 +124,6 @@ check('orphaned call: a stored reply whose call never started is carried out, an
 check('batch without status: a request that was written without the run’s status makes it wait', async (t) => {
   const dataDir = await killedAt(t, 'clerk', 'plain', 'runs.reply');
   assert.ok((await start(dataDir, 'clerk', 'resume-asks', 'runs.stand')).killed);
-  await sleep(INSTANCE_LEASE_MS + 50);
   const { view } = await reopened(t, dataDir, { needsApproval: true });
   assert.equal((await view()).status, 'waiting_confirmation');
   assert.equal((await view()).pending.length, 1);
