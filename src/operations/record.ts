@@ -145,14 +145,9 @@ async function finish(
  * verdict stands. Throws OPERATION_RECORD_BROKEN where stored data does not fit.
  */
 export async function record(tx: Tx, context: OperationsContext, terms: RecordTerms): Promise<RecordAnswer> {
-  if (
-    terms.reserved &&
-    terms.checked &&
-    terms.keepChecked &&
-    (await finishReserved(tx, context, terms, terms.reserved))
-  )
-    return { kind: 'succeeded' };
-  return recordStored(tx, context, terms);
+  if (!terms.reserved || !terms.checked || !terms.keepChecked) return recordStored(tx, context, terms, false);
+  const done = await finishReserved(tx, context, terms, terms.reserved);
+  return done === 'finished' ? { kind: 'succeeded' } : recordStored(tx, context, terms, done === 'receipt_kept');
 }
 
 /**
@@ -164,20 +159,26 @@ async function finishReserved(
   context: OperationsContext,
   { expected, checked, now }: RecordTerms,
   reserved: ReservedOperation,
-): Promise<boolean> {
+): Promise<'finished' | 'receipt_kept' | 'nothing'> {
   const receipt = checked && bindReceipt(checked, expected.requestSha256, expected.contract.effect);
-  if (!receipt || downstreamFinding(receipt, expected) !== null) return false;
-  if (!(await insertDownstream(tx, expected.scope, receipt, now))) return false;
+  if (!receipt || downstreamFinding(receipt, expected) !== null) return 'nothing';
+  if (!(await insertDownstream(tx, expected.scope, receipt, now))) return 'nothing';
   const facts = storedFacts(reserved.request, reserved.approval, reserved.reservedAt);
   const moved = await tx.run(context.queries.reservedSucceeded, [now, now, reserved.pk, ...facts, reserved.reservedAt]);
-  if (moved.changes !== 1) return false;
+  if (moved.changes !== 1) return 'receipt_kept';
   await keepLocalReceipt(tx, reserved.pk, receipt, now);
   await tx.run(OUTBOX_DELIVERED, [now, reserved.pk]);
   await context.onChange?.(tx, { kind: 'succeeded', tenant: expected.scope.tenant, statusRef: reserved.statusRef });
-  return true;
+  return 'finished';
 }
 
-async function recordStored(tx: Tx, context: OperationsContext, terms: RecordTerms): Promise<RecordAnswer> {
+/** `isNew`: the receipt was written as the downstream one a moment ago, in this transaction. */
+async function recordStored(
+  tx: Tx,
+  context: OperationsContext,
+  terms: RecordTerms,
+  isNew: boolean,
+): Promise<RecordAnswer> {
   const row = await tx.get(context.queries.whole, [terms.statusRef]);
   if (!row) throw recordBroken('it is gone');
   const { operation, outbox, downstream, local } = wholeOf(row);
@@ -186,7 +187,7 @@ async function recordStored(tx: Tx, context: OperationsContext, terms: RecordTer
   if (receipt === null) return { kind: operation.verdict ? 'settled' : 'no_receipt' };
   const finding = downstreamFinding(receipt, terms.expected);
   if (finding !== null) throw recordBroken(finding);
-  if (operation.verdict) return keptLate(tx, context, operation, downstream === null);
+  if (operation.verdict) return keptLate(tx, context, operation, isNew || downstream === null);
   readStoredJson(receipt.resultJson, 'the downstream result');
   if (!isChecked(receipt, terms.checked)) return { kind: 'unchecked', receipt };
   const isFinished = operation.state === 'succeeded' && outbox?.state === 'delivered' && local !== null;

@@ -1,6 +1,7 @@
 import { HoldfastError } from '../../../src/core/index.ts';
 import {
   hasKey,
+  type OperationChange,
   Principal,
   prepareRequest,
   type Receipt,
@@ -105,8 +106,10 @@ check('what is not bound by any digest does not stop a receipt', async (t) => {
   assert.equal((await desk.operations.counts()).local_receipts, 1);
 });
 
-check('a verdict that came first stands: the receipt is kept beside it', async (t) => {
-  const { desk } = await freshDesk(t, { verdicts: true });
+check('a verdict that came first stands: the receipt is kept beside it, and told once', async (t) => {
+  const changes: OperationChange['kind'][] = [];
+  const onChange = async (_tx: unknown, change: OperationChange) => void changes.push(change.kind);
+  const { desk } = await freshDesk(t, { verdicts: true, onChange });
   const reserved = await begin(desk);
   const said = { verdict: 'not_done', reason: 'gave up', now: T0 + 30 } as const;
   await desk.operations.settleByPerson(new Principal('tenant-a', 'boss'), reserved.statusRef, said);
@@ -114,6 +117,8 @@ check('a verdict that came first stands: the receipt is kept beside it', async (
   const counts = await desk.operations.counts();
   assert.deepEqual([counts.downstream_receipts, counts.local_receipts], [1, 0]);
   assert.equal((await desk.operations.show(USER, reserved.statusRef, T0 + 41)).known, 'not_done');
+  assert.deepEqual(await finish(desk, reserved, RECEIPT, T0 + 42), { kind: 'settled' });
+  assert.deepEqual(changes, ['reserved', 'settled', 'receipt_kept']);
 });
 
 check('a second receipt of the same scope must say the same', async (t) => {
