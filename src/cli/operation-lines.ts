@@ -4,6 +4,8 @@ import type { KnownOutcome, OperationView } from '../operations/index.ts';
 
 type Colours = ReturnType<typeof pc.createColors>;
 
+export const DEFAULT_LIST_LIMIT = '50';
+
 /** What is known of an operation, for a person. */
 const KNOWN_WORDS = {
   not_tried: 'unknown: accepted, and nobody has tried it yet',
@@ -14,6 +16,7 @@ const KNOWN_WORDS = {
 } as const satisfies Record<KnownOutcome, string>;
 
 function known(view: OperationView, colours: Colours): string {
+  if (view.damage !== null) return colours.red('unknown: its record is damaged');
   const words = KNOWN_WORDS[view.known];
   if (view.known === 'done') return colours.green(words);
   return view.known === 'not_done' ? colours.yellow(words) : colours.red(words);
@@ -22,6 +25,15 @@ function known(view: OperationView, colours: Colours): string {
 /** One operation in one line. */
 export function operationRow(view: OperationView, colours: Colours): string {
   return `${view.statusRef}  ${displayText(view.tool)}  ${known(view, colours)}`;
+}
+
+/** What the next page is asked for with: the same question, from where this page ends. */
+export function nextPageLine(
+  next: number,
+  { open, limit }: { readonly open?: boolean; readonly limit: string },
+): string {
+  const asked = [...(open === true ? ['--open'] : []), ...(limit === DEFAULT_LIST_LIMIT ? [] : ['--limit', limit])];
+  return `More: ${['holdfast operations list', ...asked, '--before', String(next)].join(' ')}`;
 }
 
 /** An operation whole: what is known, what is not, and the one command that settles it. */
@@ -37,7 +49,7 @@ export function operationLines(view: OperationView, colours: Colours): readonly 
     ...(view.known === 'in_progress' && view.leaseUntil !== null
       ? [`  lease      over at ${secondText(view.leaseUntil)}`]
       : []),
-    ...(receipt ? [`  receipt    ${displayText(receipt.receiptId)}, ${receipt.observedAt}`] : []),
+    ...(receipt ? [`  receipt    ${displayText(receipt.receiptId)}, ${displayText(receipt.observedAt)}`] : []),
     ...(verdict
       ? [
           `  verdict    ${verdict.verdict} by ${verdict.source} ${displayText(verdict.decidedBy)}: ${displayText(verdict.reason)}`,
@@ -55,7 +67,8 @@ function secondText(seconds: number): string {
   return seconds >= 0 && seconds <= LIMITS.portableUnixSeconds ? utcText(seconds) : String(seconds);
 }
 
-function settling({ known: word, statusRef }: OperationView): readonly string[] {
+function settling({ known: word, statusRef, damage }: OperationView): readonly string[] {
+  if (damage !== null) return [`  damaged    ${displayText(damage)}`, '  to see it  holdfast operations audit'];
   if (word === 'done' || word === 'not_done') return [];
   return [
     `  settle it  holdfast operations status ${statusRef}`,

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { operationDocument, type Runtime } from '../app/index.ts';
-import { displayText, fail } from '../core/index.ts';
+import { displayText, fail, type JsonObject } from '../core/index.ts';
 import type { OperationView } from '../operations/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
-import { operationLines, operationRow } from './operation-lines.ts';
+import { DEFAULT_LIST_LIMIT, nextPageLine, operationLines, operationRow } from './operation-lines.ts';
 import { type RunOptions, withConfigured, withEveryTool, withoutAgents } from './with-runtime.ts';
 
 interface ListOptions extends RunOptions {
@@ -29,7 +29,7 @@ export function define(command: Command, context: CommandContext): void {
     .command('list')
     .description('Operations, newest first; with --open only those whose outcome is not known')
     .option('--open', 'Only what is not finished and not settled')
-    .option('--limit <n>', 'At most this many, up to 200', '50')
+    .option('--limit <n>', 'At most this many, up to 200', DEFAULT_LIST_LIMIT)
     .option('--before <mark>', 'The page that follows this one')
     .action((options: ListOptions) => run(() => list(context, options)));
   command
@@ -67,6 +67,8 @@ export function define(command: Command, context: CommandContext): void {
     .action((options: RunOptions) => run(() => audit(context, options)));
 }
 
+const documentOf = (view: OperationView): JsonObject => ({ ...operationDocument(view), damage: view.damage });
+
 const seconds = (runtime: Runtime): number => Math.floor(runtime.calls.clock.nowMs() / 1000);
 
 function list(context: CommandContext, options: ListOptions): Promise<ExitCode> {
@@ -78,11 +80,11 @@ function list(context: CommandContext, options: ListOptions): Promise<ExitCode> 
       ...(options.before === undefined ? {} : { before: Number(options.before) }),
     });
     context.output.result({
-      document: { operations: page.operations.map(operationDocument), next: page.next },
+      document: { operations: page.operations.map(documentOf), next: page.next },
       lines: (colours) => [
         ...(page.operations.length === 0 ? ['There are none.'] : []),
         ...page.operations.map((view) => operationRow(view, colours)),
-        ...(page.next === null ? [] : [`More: holdfast operations list --before ${page.next}`]),
+        ...(page.next === null ? [] : [nextPageLine(page.next, options)]),
       ],
     });
     return 0;
@@ -95,7 +97,7 @@ function show(context: CommandContext, ref: string, options: RunOptions): Promis
 
 async function tell(context: CommandContext, runtime: Runtime, ref: string): Promise<ExitCode> {
   const view: OperationView = await runtime.operations.show(runtime.principal, ref, seconds(runtime));
-  context.output.result({ document: operationDocument(view), lines: (colours) => operationLines(view, colours) });
+  context.output.result({ document: documentOf(view), lines: (colours) => operationLines(view, colours) });
   return view.known === 'done' || view.known === 'not_done' ? 0 : 1;
 }
 
@@ -149,7 +151,7 @@ function audit(context: CommandContext, options: RunOptions): Promise<ExitCode> 
       document: found,
       lines: (colours) => [
         found.passed ? colours.green('The audit passed.') : colours.red('The audit did not pass.'),
-        ...found.semantic_errors.map((error) => `  ${error}`),
+        ...found.semantic_errors.map((error) => `  ${displayText(error)}`),
         ...Object.entries(found.counts).map(([name, count]) => `  ${name.padEnd(20)} ${count}`),
       ],
     });

@@ -1,11 +1,11 @@
-import type { ReadTx, Row, SqlValue } from '../store/index.ts';
+import type { ReadTx, Row } from '../store/index.ts';
 import { operationFinding } from './audit-operation.ts';
 import { AUDIT_PAGE_ROWS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
 import { effectIdentity, statusRefOf } from './digests.ts';
 import type { Awaitable } from './model.ts';
 import { COUNTS, ORPHAN_DOWNSTREAM, ORPHAN_LOCAL, ORPHAN_OUTBOX } from './queries.ts';
-import { scopeOf, wholeOf } from './rows.ts';
+import { BEYOND_NUMBERS, exact, numbersOf, scopeOf, wholeOf } from './rows.ts';
 
 export interface OperationCounts {
   readonly call_bindings: number;
@@ -31,19 +31,7 @@ export interface OperationsAudit {
 
 const number = (row: Row | undefined, column: string) => Number(row?.[column] ?? 0);
 
-/** Numbers as they are stored, whatever somebody stored: read as numbers, one beyond 2^53 would end the audit. */
-const exact = (text: string) => ({ text, integers: 'bigint' }) as const;
 const LOWEST_ROW_NUMBER = -(2n ** 63n);
-
-/** The row with its integers as numbers, or null where one is beyond 2^53, which this program never writes. */
-function numbersOf(row: Row): Row | null {
-  const plain: Record<string, SqlValue> = {};
-  for (const [column, value] of Object.entries(row)) {
-    plain[column] = typeof value === 'bigint' ? Number(value) : value;
-    if (typeof value === 'bigint' && !Number.isSafeInteger(plain[column])) return null;
-  }
-  return plain;
-}
 
 export async function countRows(tx: ReadTx): Promise<OperationCounts> {
   const row = await tx.get(COUNTS);
@@ -81,10 +69,10 @@ async function auditOperations(tx: ReadTx, context: OperationsContext): Promise<
   for (;;) {
     const rows = await tx.all(page, [after, AUDIT_PAGE_ROWS]);
     for (const row of rows) {
-      const plain = numbersOf(row);
-      const finding = plain
+      const { plain, isExact } = numbersOf(row);
+      const finding = isExact
         ? operationFinding(context, wholeOf(plain))
-        : `operation ${String(row['status_ref'])}: a stored number is beyond 2^53`;
+        : `operation ${String(row['status_ref'])}: ${BEYOND_NUMBERS}`;
       if (finding !== null) findings.push(finding);
       after = row['operation_pk'] as bigint;
     }

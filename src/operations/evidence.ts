@@ -61,10 +61,14 @@ function approvalFinding(row: OperationRecord, expected: ExpectedRequest, rules:
   );
   if (isBlank(row.approvalId) || row.approvalDigest !== digest)
     return 'the evidence of its approval does not fit the stored call';
-  const ends = row.approvalExpiresAt;
-  if (row.approvedAt !== row.createdAt || row.approvedAt >= ends || ends > MAX_PORTABLE_UNIX_SECONDS)
-    return 'the times of its approval do not fit its creation';
-  return null;
+  return timesFinding(row);
+}
+
+/** An approval is from the second of the operation, and ended later, at a time that can be written. */
+export function timesFinding({ approvedAt, createdAt, approvalExpiresAt: ends }: OperationRecord): string | null {
+  return approvedAt === createdAt && approvedAt < ends && ends <= MAX_PORTABLE_UNIX_SECONDS
+    ? null
+    : 'the times of its approval do not fit its creation';
 }
 
 /** The first thing about a stored operation that does not fit, in the contracts' order, or null. */

@@ -6,8 +6,9 @@ import { readStoredJson, recordBroken } from './evidence.ts';
 import { decideLease, notLeased } from './machine.ts';
 import type { Lease, OperationRecord, ProcessOutcome } from './model.ts';
 import { LEASE_OUTBOX, OPERATION_PROCESSING } from './queries.ts';
-import { operationOf, type OutboxRecord, outboxOf } from './rows.ts';
+import { operationOf, type OutboxRecord, outboxOf, readRow, wholeOf } from './rows.ts';
 import { sortedText } from './sorted-json.ts';
+import { proveStored } from './stored-proof.ts';
 
 export interface LeaseTerms {
   readonly workerId: string;
@@ -61,7 +62,7 @@ export async function lease(
   statusRef: string,
   terms: LeaseTerms,
 ): Promise<LeaseAnswer> {
-  const row = await tx.get(context.queries.forLease, [statusRef]);
+  const row = await readRow(tx, context.queries.forLease, [statusRef]);
   const outbox = row && outboxOf(row);
   if (!row || !outbox) return { kind: 'not_leased', word: notLeased('absent', null) };
   const record = operationOf(row);
@@ -73,4 +74,19 @@ export async function lease(
   const granted = await grant(tx, record, outbox, terms);
   await context.onChange?.(tx, { kind: 'leased', tenant: record.scope.tenant, statusRef });
   return { kind: 'leased', lease: granted, record };
+}
+
+/**
+ * The same for whoever carries the operation out by its own means: the record is proved first, since what is delivered
+ * comes from it. Throws OPERATION_RECORD_BROKEN where it does not fit itself; then nothing is written.
+ */
+export async function leaseProved(
+  tx: Tx,
+  context: OperationsContext,
+  statusRef: string,
+  terms: LeaseTerms,
+): Promise<LeaseAnswer> {
+  const row = await readRow(tx, context.queries.whole, [statusRef]);
+  if (row) proveStored(wholeOf(row), statusRef);
+  return lease(tx, context, statusRef, terms);
 }

@@ -1,11 +1,22 @@
 import { fail } from '../core/index.ts';
 import { MAX_LIST_ROWS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
+import { recordBroken } from './evidence.ts';
 import type { OperationRecord, Principal, Scope, StoredReceipt, Verdict } from './model.ts';
-import type { OutboxRecord, WholeOperation } from './rows.ts';
-import { operationOf, wholeOf } from './rows.ts';
+import {
+  BEYOND_NUMBERS,
+  exact,
+  numbersOf,
+  operationOf,
+  type OutboxRecord,
+  readRow,
+  wholeOf,
+  type WholeOperation,
+} from './rows.ts';
 import { readWhole } from './results.ts';
 import { operationNotFound } from './settle.ts';
+import { storedDamage } from './stored-proof.ts';
+import type { Row } from '../store/index.ts';
 
 /** What is known about an operation's effect, in one word. */
 export type KnownOutcome = 'not_tried' | 'in_progress' | 'unknown' | 'done' | 'not_done';
@@ -31,6 +42,8 @@ export interface OperationView {
   readonly verdict: Verdict | null;
   /** A receipt that turned up after the verdict: kept beside it, and it may contradict it. */
   readonly lateReceipt: StoredReceipt | null;
+  /** Why its record cannot be believed, or null. What is known of it is then `unknown`, whatever its columns say. */
+  readonly damage: string | null;
 }
 
 export interface OperationPage {
@@ -57,14 +70,19 @@ export function knownOutcome(operation: OperationRecord, outbox: OutboxRecord | 
   return outbox?.leaseUntil !== null && outbox && outbox.leaseUntil > now ? 'in_progress' : 'unknown';
 }
 
-function viewOf({ operation, outbox, downstream, local }: WholeOperation, now: number): OperationView {
+/** A row as people read it, whatever somebody wrote into it: one that is damaged keeps no other from being shown. */
+function viewOf(row: Row, now: number): OperationView {
+  const { plain, isExact } = numbersOf(row);
+  const whole = wholeOf(plain);
+  const { operation, outbox, downstream, local } = whole;
+  const damage = isExact ? storedDamage(whole) : recordBroken(BEYOND_NUMBERS).message;
   return {
     statusRef: operation.statusRef,
     tool: operation.scope.tool,
     subject: operation.scope.subject,
     idempotencyKey: operation.scope.key,
     state: operation.state,
-    known: knownOutcome(operation, outbox, now),
+    known: damage === null ? knownOutcome(operation, outbox, now) : 'unknown',
     requestSha256: operation.requestSha256,
     argumentsJson: operation.argumentsJson,
     approvalId: operation.approvalId,
@@ -77,6 +95,7 @@ function viewOf({ operation, outbox, downstream, local }: WholeOperation, now: n
     receipt: local,
     verdict: operation.verdict,
     lateReceipt: operation.verdict ? downstream : null,
+    damage,
   };
 }
 
@@ -92,14 +111,11 @@ export async function listOperations(
     throw fail('INVALID_VALUE', `limit must be a whole number from 1 to ${MAX_LIST_ROWS}.`);
   if (!Number.isSafeInteger(before) || before < 1) throw fail('INVALID_VALUE', 'before must be a page mark.');
   const rows = await context.store.read('operations.list', (tx) =>
-    tx.all(context.queries.listPage(open), [principal.tenant, before, limit + 1]),
+    tx.all(exact(context.queries.listPage(open)), [principal.tenant, before, limit + 1]),
   );
-  const page = rows.slice(0, limit).map(wholeOf);
-  const last = page.at(-1);
-  return {
-    operations: page.map((whole) => viewOf(whole, now)),
-    next: rows.length > limit && last ? last.operation.pk : null,
-  };
+  const page = rows.slice(0, limit);
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  return { operations: page.map((row) => viewOf(row, now)), next: last ? Number(last['operation_pk']) : null };
 }
 
 /** Everything stored about one operation of a tenant. Throws OPERATION_NOT_FOUND as `showOperation` does. */
@@ -119,7 +135,7 @@ export async function operationUnderKey(
   { tenant, subject, tool, key }: Scope,
 ): Promise<OperationRecord | null> {
   const row = await context.store.read('operations.key', (tx) =>
-    tx.get(context.queries.byScope, [tenant, subject, tool, key]),
+    readRow(tx, context.queries.byScope, [tenant, subject, tool, key]),
   );
   return row ? operationOf(row) : null;
 }
@@ -131,5 +147,7 @@ export async function showOperation(
   statusRef: string,
   now: number,
 ): Promise<OperationView> {
-  return viewOf(await storedOperation(context, principal, statusRef), now);
+  const row = await context.store.read('operations.read', (tx) => tx.get(exact(context.queries.whole), [statusRef]));
+  if (row?.['tenant_id'] !== principal.tenant) throw operationNotFound();
+  return viewOf(row, now);
 }

@@ -12,7 +12,7 @@ import {
   READ_DOWNSTREAM,
   READ_LOCAL,
 } from './queries.ts';
-import { bindReceipt, receiptOf, receiptParams, sameReceipt, wholeOf } from './rows.ts';
+import { bindReceipt, readRow, receiptOf, receiptParams, sameReceipt, wholeOf } from './rows.ts';
 
 /**
  * Keeps the other side's proof, once per scope: the first one stands, its time included. A later one must agree with
@@ -179,7 +179,7 @@ async function recordStored(
   terms: RecordTerms,
   isNew: boolean,
 ): Promise<RecordAnswer> {
-  const row = await tx.get(context.queries.whole, [terms.statusRef]);
+  const row = await readRow(tx, context.queries.whole, [terms.statusRef]);
   if (!row) throw recordBroken('it is gone');
   const { operation, outbox, downstream, local } = wholeOf(row);
   requireEvidence(operation, terms.expected, context);

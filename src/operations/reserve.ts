@@ -8,7 +8,7 @@ import { decideReplay, type ReplayDecision } from './machine.ts';
 import type { OperationApproval, OperationRecord, OperationTool } from './model.ts';
 import { INSERT_OPERATION, INSERT_OUTBOX } from './queries.ts';
 import { type KeyedCall, type PreparedRequest, prepareRequest } from './request.ts';
-import { operationOf } from './rows.ts';
+import { operationOf, readRow } from './rows.ts';
 
 /** The business rule's answer, asked before the transaction; `error` is what the rule threw, told only if it counts. */
 export type RuleAnswer = { readonly holds: boolean } | { readonly error: unknown };
@@ -72,7 +72,7 @@ async function findByScope(
   request: PreparedRequest,
 ): Promise<OperationRecord | undefined> {
   const { tenant, subject, tool, key } = request.scope;
-  const row = await tx.get(context.queries.byScope, [tenant, subject, tool, key]);
+  const row = await readRow(tx, context.queries.byScope, [tenant, subject, tool, key]);
   return row && operationOf(row);
 }
 

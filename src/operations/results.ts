@@ -5,11 +5,11 @@ import { readStoredJson, recordBroken, requireEvidence } from './evidence.ts';
 import type { OperationTool, Receipt, StoredReceipt } from './model.ts';
 import { outputFindings } from './output-rules.ts';
 import type { PreparedRequest } from './request.ts';
-import { type WholeOperation, wholeOf } from './rows.ts';
+import { readRow, type WholeOperation, wholeOf } from './rows.ts';
 
 /** Everything stored about one operation, or undefined. */
 export async function readWhole(context: OperationsContext, statusRef: string): Promise<WholeOperation | undefined> {
-  const row = await context.store.read('operations.read', (tx) => tx.get(context.queries.whole, [statusRef]));
+  const row = await context.store.read('operations.read', (tx) => readRow(tx, context.queries.whole, [statusRef]));
   return row && wholeOf(row);
 }
 

@@ -1,4 +1,5 @@
-import type { Row, SqlValue } from '../store/index.ts';
+import type { ReadTx, Row, SqlValue } from '../store/index.ts';
+import { recordBroken } from './evidence.ts';
 import type {
   OperationRecord,
   OperationState,
@@ -26,6 +27,34 @@ export interface WholeOperation {
   readonly outbox: OutboxRecord | null;
   readonly downstream: StoredReceipt | null;
   readonly local: StoredReceipt | null;
+}
+
+/** Numbers as they are stored, whatever somebody stored: read as numbers, one beyond 2^53 would end the whole reading. */
+export const exact = (text: string) => ({ text, integers: 'bigint' }) as const;
+export const BEYOND_NUMBERS = 'a stored number is beyond 2^53';
+
+/** The row with its integers as numbers; whether that is exact, for a number beyond 2^53 becomes the nearest below it. */
+export function numbersOf(row: Row): { readonly plain: Row; readonly isExact: boolean } {
+  const plain: Record<string, SqlValue> = {};
+  let isExact = true;
+  for (const [column, value] of Object.entries(row)) {
+    if (typeof value !== 'bigint') plain[column] = value;
+    else {
+      const nearest = Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(value)));
+      if (BigInt(nearest) !== value) isExact = false;
+      plain[column] = nearest;
+    }
+  }
+  return { plain, isExact };
+}
+
+/** One row, or undefined. Throws OPERATION_RECORD_BROKEN for a number that this program never writes. */
+export async function readRow(tx: ReadTx, text: string, params: readonly SqlValue[]): Promise<Row | undefined> {
+  const row = await tx.get(exact(text), params);
+  if (row === undefined) return undefined;
+  const { plain, isExact } = numbersOf(row);
+  if (!isExact) throw recordBroken(BEYOND_NUMBERS);
+  return plain;
 }
 
 const text = (row: Row, column: string) => row[column] as string;

@@ -12,7 +12,7 @@ import { errorEnvelope, type ResultEnvelope } from './envelope.ts';
 import type { OutcomeCode } from './error-catalogue.ts';
 import { envelopeFindings } from './envelope-check.ts';
 import type { ExpectedRequest } from './evidence.ts';
-import { lease, type LeaseAnswer, type LeaseTerms } from './lease.ts';
+import { type LeaseAnswer, leaseProved, type LeaseTerms } from './lease.ts';
 import {
   type ListOptions,
   listOperations,
@@ -169,9 +169,9 @@ export class Operations {
     return reserve(tx, this.#context, request, terms);
   }
 
-  /** Takes a lease in this transaction. */
+  /** Takes a lease in this transaction; OPERATION_RECORD_BROKEN where the stored operation does not fit itself. */
   lease(tx: Tx, statusRef: string, terms: LeaseTerms): Promise<LeaseAnswer> {
-    return lease(tx, this.#context, statusRef, terms);
+    return leaseProved(tx, this.#context, statusRef, terms);
   }
 
   /** Writes both receipts and finishes the operation and its outbox row in this transaction. */

@@ -5,7 +5,8 @@ import type { OperationsContext } from './context.ts';
 import { refuseVerdict, type SettleRefusal } from './machine.ts';
 import type { OperationRecord, Principal, Verdict, VerdictKind } from './model.ts';
 import { INSERT_VERDICT } from './queries.ts';
-import { operationOf, outboxOf } from './rows.ts';
+import { readRow, wholeOf } from './rows.ts';
+import { proveStored } from './stored-proof.ts';
 
 function refusal(why: SettleRefusal) {
   if (why === 'succeeded')
@@ -34,8 +35,9 @@ function requirePersonsWords({ verdict, decidedBy, reason, decidedAt }: Verdict)
 /**
  * Records that an operation whose outcome was unknown did, or did not, happen. Final: no lease, delivery or status query
  * follows, and the key is never used again. A receipt that turns up later is kept beside the verdict. Throws
- * OPERATION_NOT_FOUND, OPERATION_SUCCEEDED, OPERATION_SETTLED, OPERATION_LEASE_RUNNING, VERDICTS_NOT_INSTALLED, and
- * INVALID_VALUE for a person's verdict without a reason.
+ * OPERATION_NOT_FOUND, OPERATION_RECORD_BROKEN where the stored operation does not fit itself, OPERATION_SUCCEEDED,
+ * OPERATION_SETTLED, OPERATION_LEASE_RUNNING, VERDICTS_NOT_INSTALLED, and INVALID_VALUE for a person's verdict without a
+ * reason.
  */
 export async function settle(
   tx: Tx,
@@ -46,14 +48,13 @@ export async function settle(
 ): Promise<void> {
   requireVerdicts(context);
   if (verdict.source === 'person') requirePersonsWords(verdict);
-  const row = await tx.get(context.queries.forLease, [statusRef]);
-  const record = row && operationOf(row);
-  if (!row || !record || record.scope.tenant !== tenant) throw operationNotFound();
-  const facts = {
-    state: record.state,
-    settled: record.verdict !== null,
-    leaseUntil: outboxOf(row)?.leaseUntil ?? null,
-  };
+  const row = await readRow(tx, context.queries.whole, [statusRef]);
+  const whole = row && wholeOf(row);
+  if (!whole || whole.operation.scope.tenant !== tenant) throw operationNotFound();
+  // A verdict is about what was asked: on a record that says something else by now, it would be about that.
+  proveStored(whole, statusRef);
+  const { operation: record, outbox } = whole;
+  const facts = { state: record.state, settled: record.verdict !== null, leaseUntil: outbox?.leaseUntil ?? null };
   // The tool that answers holds the lease itself: only a person and a query have to wait for its end.
   const leaseUntil = verdict.source === 'tool' ? null : facts.leaseUntil;
   const why = refuseVerdict({ ...facts, leaseUntil }, verdict.decidedAt);

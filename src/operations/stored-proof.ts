@@ -1,13 +1,15 @@
 import { approvalDigest, effectIdentity, requestDigest, statusRefOf } from './digests.ts';
-import { readStoredJson, readStoredObject, recordBroken } from './evidence.ts';
+import { HoldfastError, isBlank } from '../core/index.ts';
+import { readStoredJson, readStoredObject, recordBroken, timesFinding } from './evidence.ts';
 import { Principal, type StoredReceipt } from './model.ts';
 import { sameReceipt, type WholeOperation } from './rows.ts';
 
-/** Pairs of states that cannot come about: finished without all evidence, or evidence on what is not finished. */
+/** What cannot come about: finished without all evidence or with a verdict, or evidence on what is not finished. */
 export function pairFinding({ operation, outbox, downstream, local }: WholeOperation): string | null {
   if (operation.state === 'succeeded') {
     const whole = outbox?.state === 'delivered' && downstream !== null && local !== null;
-    return whole ? null : 'it succeeded without a delivered outbox row and both receipts';
+    if (!whole) return 'it succeeded without a delivered outbox row and both receipts';
+    return operation.verdict === null ? null : 'it succeeded and has a verdict';
   }
   if (local !== null) return 'it has a local receipt and is not finished';
   return outbox?.state === 'delivered' ? 'its outbox row is delivered and it is not finished' : null;
@@ -24,6 +26,17 @@ export function proveStored(whole: WholeOperation, statusRef: string): void {
   if (finding !== null) throw recordBroken(finding);
 }
 
+/** What `proveStored` would throw, as words for people, or null where everything fits. */
+export function storedDamage(whole: WholeOperation): string | null {
+  try {
+    proveStored(whole, whole.operation.statusRef);
+    return null;
+  } catch (error) {
+    if (error instanceof HoldfastError) return error.message;
+    throw error;
+  }
+}
+
 /** By the digests that were taken when it was reserved. */
 function intentFinding({ operation }: WholeOperation, statusRef: string): string | null {
   const { scope, revisions, requestSha256, approverId, first } = operation;
@@ -34,9 +47,10 @@ function intentFinding({ operation }: WholeOperation, statusRef: string): string
   if (statusRefOf(effectIdentity(scope, requestSha256)) !== statusRef)
     return 'its status reference is not the computed one';
   const context = { ...first, idempotencyKey: scope.key };
-  return approvalDigest(context, contract, requestSha256, approverId) === operation.approvalDigest
-    ? null
-    : 'the evidence of its approval does not fit the stored call';
+  const digest = approvalDigest(context, contract, requestSha256, approverId);
+  if (isBlank(operation.approvalId) || operation.approvalDigest !== digest)
+    return 'the evidence of its approval does not fit the stored call';
+  return timesFinding(operation);
 }
 
 function outboxFinding({ outbox }: WholeOperation): string | null {

@@ -53,6 +53,26 @@ check('an `idempotent` call is delivered again under the same key, but only once
   assert.equal(new Set(keys).size, 1);
 });
 
+const CHANGED: readonly (readonly [what: string, sql: string])[] = [
+  ['arguments', `UPDATE operations SET arguments_json = '{"note":"silk"}'`],
+  ['key', `UPDATE operations SET idempotency_key = 'another'`],
+  ['approval', `UPDATE operations SET approval_digest = '${'f'.repeat(64)}'`],
+];
+
+for (const [what, sql] of CHANGED)
+  check(`a call whose stored ${what} somebody changed is neither delivered again nor settled`, async (t) => {
+    const { clock, recover, runtime, sent, statusRef } = await interrupted(t, { effect: 'idempotent' });
+    clock.advance(60_000);
+    await runtime.store.write('test', (tx) => tx.run(sql));
+    await assert.rejects(recover(), { code: 'OPERATION_RECORD_BROKEN' });
+    assert.equal(sent(), 1);
+    const said = { verdict: 'not_done', reason: 'seen' } as const;
+    await assert.rejects(settleByPerson(runtime.calls, runtime.principal, statusRef, said), {
+      code: 'OPERATION_RECORD_BROKEN',
+    });
+    assert.deepEqual(await runtime.store.read('test', (tx) => tx.all('SELECT * FROM operation_verdicts')), []);
+  });
+
 check(
   'a `reconcilable` call is asked first, and delivered again only when it is final that it did not happen',
   async (t) => {
