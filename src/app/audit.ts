@@ -20,6 +20,8 @@ export interface WholeAudit {
   readonly runProblems: RunAudit['problems'];
   readonly sessionProblems: readonly (SessionProblem & { readonly rootFrameId: string })[];
   readonly operationErrors: readonly string[];
+  /** Operations proved from their own records alone, since their tool is not registered as it was then. */
+  readonly operationsWithoutTool: number;
   /** Records of runs and permission requests that cannot be read: where a run's process is dead, it is left as it is. */
   readonly damaged: readonly DamagedRecord[];
   /** Null where no head was held against it. */
@@ -87,7 +89,9 @@ export async function auditEverything(
   const damaged = await damagedRecords(runtime, principal);
   const problems = runProblems.length + sessionProblems.length + damaged.length + (held?.problems.length ?? 0);
   const passed = operations.passed && problems === 0;
-  const found = { runProblems, sessionProblems, damaged, operationErrors: operations.semantic_errors };
+  const operationsWithoutTool = operations.counts.without_their_tool ?? 0;
+  const operationErrors = operations.semantic_errors;
+  const found = { runProblems, sessionProblems, damaged, operationErrors, operationsWithoutTool };
   return { passed, sessions: sessions.length, runs, ...found, head: held };
 }
 

@@ -235,6 +235,7 @@ function operationsOf(store: Store, tools: ToolRegistry): Operations {
     isApprover: () => true,
     profiles: [...PROVIDER_PROFILES, HOLDFAST_PROFILE],
     verdicts: true,
+    toolsComeAndGo: true,
     // A call's beginning and end stand in the feed as its ledger lines; what happens outside a call is told here.
     onChange: async (tx, { kind, tenant, statusRef }) => {
       if (kind === 'reserved' || kind === 'succeeded') return;

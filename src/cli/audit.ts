@@ -78,11 +78,19 @@ function readHeadFile(path: string): string {
   throw fail('AUDIT_HEAD_INVALID', 'The head is larger than one may be.');
 }
 
-const documentOf = ({ head, runProblems, sessionProblems, operationErrors, ...found }: WholeAudit) => ({
+const documentOf = ({
+  head,
+  runProblems,
+  sessionProblems,
+  operationErrors,
+  operationsWithoutTool,
+  ...found
+}: WholeAudit) => ({
   ...found,
   run_problems: runProblems.map(({ runId, why }) => ({ run_id: runId, why })),
   session_problems: sessionProblems.map(({ rootFrameId, ...problem }) => ({ session_id: rootFrameId, ...problem })),
   operation_errors: operationErrors,
+  operations_without_tool: operationsWithoutTool,
   head: head && {
     made_at: head.madeAt,
     sessions: head.sessions,
@@ -95,6 +103,11 @@ function linesOf(found: WholeAudit, colours: Parameters<Result['lines']>[0]): re
   return [
     passed ? colours.green('The audit passed.') : colours.red('The audit did not pass.'),
     `  ${sessions} sessions, ${runs} supervised runs${head === null ? '' : `, held against a head of ${head.sessions} sessions`}`,
+    ...(found.operationsWithoutTool === 0
+      ? []
+      : [
+          `  ${found.operationsWithoutTool} operations proved from their own records alone: their tools are not registered as they were then`,
+        ]),
     ...found.runProblems.map(({ runId, why }) => `  run ${displayText(runId)}: ${displayText(why)}`),
     ...found.sessionProblems.map(
       (one) => `  session ${displayText(one.rootFrameId)}: ${one.problem} ${displayText(one.reference)}`,

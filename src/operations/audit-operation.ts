@@ -4,11 +4,11 @@ import { evidenceFinding, readStoredJson, readStoredObject } from './evidence.ts
 import { payloadFinding } from './lease.ts';
 import type { Awaitable, OperationTool } from './model.ts';
 import { outputFindings } from './output-rules.ts';
-import { toolOfRecord } from './process.ts';
+import { toolAsItWas } from './process.ts';
 import { downstreamFinding } from './record.ts';
 import { expectedOfRow } from './request.ts';
 import { sameReceipt, type WholeOperation } from './rows.ts';
-import { pairFinding } from './stored-proof.ts';
+import { pairFinding, recordFinding } from './stored-proof.ts';
 
 /** A finding, or a function that goes on where the next check has to wait for a tool's rules. */
 type Finding = string | null;
@@ -62,15 +62,39 @@ function outputFinding(whole: WholeOperation, tool: OperationTool, input: JsonOb
   return found instanceof Promise ? found.then(conclude) : conclude(found);
 }
 
+/** The tool of exactly the revisions that an operation was made under. A stored name may be one that no tool can have. */
+export function toolThenOf(context: OperationsContext, { operation }: WholeOperation): OperationTool | undefined {
+  try {
+    return toolAsItWas(context, operation);
+  } catch (error) {
+    if (error instanceof HoldfastError) return undefined;
+    throw error;
+  }
+}
+
+/** What its own records say against each other; who approved is known, and what the tool asks of a result is not. */
+function ownRecordFinding({ isApprover }: OperationsContext, whole: WholeOperation): Finding {
+  const { operation, outbox } = whole;
+  const { approverId, approvedAt, statusRef } = operation;
+  if (!isApprover(approverId, approvedAt)) return 'the approver of its approval is not authorised';
+  return recordFinding(whole, statusRef) ?? (outbox && payloadFinding(outbox, operation)) ?? receiptFinding(whole);
+}
+
 /**
  * The first thing about one stored operation that does not fit, or null. A promise where the tool's output rules need
- * one. The operation is judged by the revision it was made under, where the registry still knows it.
+ * one. The operation is judged by its tool as it was then; where the registry has that no more, by its own records if tools
+ * come and go here, else by the tool as it is now.
  */
-export function operationFinding(context: OperationsContext, whole: WholeOperation): Awaitable<Finding> {
+export function operationFinding(
+  context: OperationsContext,
+  whole: WholeOperation,
+  toolThen: OperationTool | undefined,
+): Awaitable<Finding> {
   const pending: Promise<Finding>[] = [];
   const finding = reported(() => {
+    if (!toolThen && context.toolsComeAndGo) return ownRecordFinding(context, whole);
     const input = readStoredObject(whole.operation.argumentsJson, 'the stored arguments');
-    const tool = toolOfRecord(context, whole.operation);
+    const tool = toolThen ?? context.tools.current(whole.operation.scope.tool);
     if (!tool) return 'its tool is not registered';
     const stored = storedFinding(context, whole, tool, input);
     if (stored !== null) return stored;

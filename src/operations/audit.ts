@@ -1,5 +1,5 @@
 import type { ReadTx, Row } from '../store/index.ts';
-import { operationFinding } from './audit-operation.ts';
+import { operationFinding, toolThenOf } from './audit-operation.ts';
 import { AUDIT_PAGE_ROWS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
 import { effectIdentity, statusRefOf } from './digests.ts';
@@ -13,6 +13,8 @@ export interface OperationCounts {
   readonly outbox: number;
   readonly downstream_receipts: number;
   readonly local_receipts: number;
+  /** In an audit: operations that were proved from their own records, since their tool is not known as it was. */
+  readonly without_their_tool?: number;
 }
 
 /** The audit of a database: a document with the contracts' field names. */
@@ -62,21 +64,25 @@ async function foreignKeyViolations(tx: ReadTx) {
 }
 
 /** Pages through all operations in one snapshot; a check that has to wait is started here and awaited afterwards. */
-async function auditOperations(tx: ReadTx, context: OperationsContext): Promise<Awaitable<string | null>[]> {
+async function auditOperations(tx: ReadTx, context: OperationsContext) {
   const findings: Awaitable<string | null>[] = [];
+  let withoutTool = 0;
   const page = exact(context.queries.auditPage);
   let after = LOWEST_ROW_NUMBER;
   for (;;) {
     const rows = await tx.all(page, [after, AUDIT_PAGE_ROWS]);
     for (const row of rows) {
       const { plain, isExact } = numbersOf(row);
-      const finding = isExact
-        ? operationFinding(context, wholeOf(plain))
+      const whole = isExact ? wholeOf(plain) : null;
+      const tool = whole ? toolThenOf(context, whole) : undefined;
+      if (whole && !tool && context.toolsComeAndGo) withoutTool += 1;
+      const finding = whole
+        ? operationFinding(context, whole, tool)
         : `operation ${String(row['status_ref'])}: ${BEYOND_NUMBERS}`;
       if (finding !== null) findings.push(finding);
       after = row['operation_pk'] as bigint;
     }
-    if (rows.length < AUDIT_PAGE_ROWS) return findings;
+    if (rows.length < AUDIT_PAGE_ROWS) return { findings, withoutTool };
   }
 }
 
@@ -115,14 +121,17 @@ async function readAudit(tx: ReadTx, context: OperationsContext) {
 export async function auditDatabase(context: OperationsContext): Promise<OperationsAudit> {
   const found = await context.store.read('operations.audit', (tx) => readAudit(tx, context));
   const { operations, orphans, counts, ...facts } = found;
-  const checked = (await Promise.all(operations.map(async (finding) => finding))).filter((finding) => finding !== null);
+  const { withoutTool } = operations;
+  const checked = (await Promise.all(operations.findings.map(async (finding) => finding))).filter(
+    (finding) => finding !== null,
+  );
   const semanticErrors = [...checked, ...orphans];
   const sound = facts.integrity_check.length === 1 && facts.integrity_check[0] === 'ok';
   const durable = facts.journal_mode === 'wal' && facts.synchronous === 2;
   return {
     ...facts,
     semantic_errors: semanticErrors,
-    counts,
+    counts: withoutTool === 0 ? counts : { ...counts, without_their_tool: withoutTool },
     passed: sound && durable && facts.foreign_key_violations.length === 0 && semanticErrors.length === 0,
   };
 }

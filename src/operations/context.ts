@@ -21,6 +21,8 @@ export interface OperationsContext extends EvidenceRules {
   readonly resolvePrincipal: PrincipalResolver | undefined;
   readonly queries: OperationQueries;
   readonly withVerdicts: boolean;
+  /** Whether tools come and go, so that the audit proves an operation from its own records where its tool is gone. */
+  readonly toolsComeAndGo: boolean;
   /** Where a test harness may stop the process; inert otherwise. */
   readonly faults: FaultPoints;
   readonly onChange: ((tx: Tx, change: OperationChange) => Promise<void>) | undefined;

@@ -49,9 +49,14 @@ export async function takeLease(
 
 /** The tool that a stored operation was made for: as registered now, or a retired one of exactly its revisions. */
 export function toolOfRecord(context: OperationsContext, row: OperationRecord): OperationTool | undefined {
+  return toolAsItWas(context, row) ?? context.tools.current(row.scope.tool);
+}
+
+/** The tool of exactly the revisions that an operation was made under; undefined where the registry has it no more. */
+export function toolAsItWas(context: OperationsContext, row: OperationRecord): OperationTool | undefined {
   const current = context.tools.current(row.scope.tool);
   if (current && sameRevisions(current.contract, row.revisions)) return current;
-  return context.tools.retired?.(row.scope.tool, row.revisions) ?? current;
+  return context.tools.retired?.(row.scope.tool, row.revisions);
 }
 
 /** A stored operation made ready to be carried out. */

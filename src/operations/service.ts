@@ -57,6 +57,11 @@ export interface OperationsOptions {
   readonly profiles?: readonly ProviderProfile[];
   /** Whether the store also has the verdict tables (`operationVerdictsSchema`). */
   readonly verdicts?: boolean;
+  /**
+   * Whether tools come and go, as those of other servers do: the audit then proves an operation whose tool is not known
+   * as it was from its own records, and counts it under `without_their_tool`. Else such an operation is an error.
+   */
+  readonly toolsComeAndGo?: boolean;
   /** Fault points between commits, for test harnesses. */
   readonly faults?: FaultPoints;
   /** Called in the same transaction as each change, for an ordered feed. */
@@ -84,6 +89,7 @@ export class Operations {
       profiles: options.profiles ?? PROVIDER_PROFILES,
       queries: operationQueries(withVerdicts),
       withVerdicts,
+      toolsComeAndGo: options.toolsComeAndGo ?? false,
       faults: options.faults ?? noFaults,
       onChange: options.onChange,
     };

@@ -21,8 +21,7 @@ export function pairFinding({ operation, outbox, downstream, local }: WholeOpera
  * neither is who may approve now. Throws OPERATION_RECORD_BROKEN at the first thing that does not fit.
  */
 export function proveStored(whole: WholeOperation, statusRef: string): void {
-  const finding =
-    intentFinding(whole, statusRef) ?? outboxFinding(whole) ?? pairFinding(whole) ?? receiptFinding(whole);
+  const finding = recordFinding(whole, statusRef);
   if (finding !== null) throw recordBroken(finding);
 }
 
@@ -35,6 +34,11 @@ export function storedDamage(whole: WholeOperation): string | null {
     if (error instanceof HoldfastError) return error.message;
     throw error;
   }
+}
+
+/** The same as a finding, or null; throws for a text that is no canonical JSON. */
+export function recordFinding(whole: WholeOperation, statusRef: string): string | null {
+  return intentFinding(whole, statusRef) ?? outboxFinding(whole) ?? pairFinding(whole) ?? receiptFinding(whole);
 }
 
 /** By the digests that were taken when it was reserved. */

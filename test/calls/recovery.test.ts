@@ -1,7 +1,11 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
+import { auditEverything } from '../../src/app/index.ts';
 import { recoverCall, settleByPerson, settleByStatus } from '../../src/calls/index.ts';
 import { verifyRun } from '../../src/effects/index.ts';
 import { NotDone } from '../../src/index.ts';
+import { disarm } from '../support/autonomy-attacks.ts';
 import { assert, check, manualClock } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
 
@@ -231,7 +235,8 @@ async function toolChanged(t: TestContext, now: Given) {
   clock.advance(60_000);
   const { holdfast } = await openDesk(t, { clock, dataDir: first.dataDir });
   const agent = holdfast.agent({ name: 'a', model: callsThenDone([{}]), tools: [noteTool(now)] });
-  return { runtime: holdfast.runtime, resume: () => agent.resume(run.id), statusRef };
+  const file = join(first.dataDir, 'holdfast.db');
+  return { runtime: holdfast.runtime, resume: () => agent.resume(run.id), statusRef, file };
 }
 
 for (const [what, now] of [
@@ -257,3 +262,19 @@ for (const [what, now] of [
     assert.deepEqual([again.status, again.view.calls[0]?.outcome], ['completed', settled]);
   });
 }
+
+check(
+  'the audit proves a call whose tool has changed from its own records, counts it, and sees it tampered with',
+  async (t) => {
+    const { runtime, file } = await toolChanged(t, { revisions: { handler: 'server@2' } });
+    const whole = await auditEverything(runtime, runtime.principal, null);
+    assert.deepEqual([whole.passed, whole.operationErrors, whole.operationsWithoutTool], [true, [], 1]);
+    const database = new DatabaseSync(file);
+    t.after(() => database.close());
+    disarm(database);
+    database.exec(`UPDATE operations SET arguments_json = '{"note":"honey"}'`);
+    const { passed, semantic_errors: errors, counts } = await runtime.operations.audit();
+    assert.deepEqual([passed, errors.length, counts.without_their_tool], [false, 1, 1]);
+    assert.match(errors[0] ?? '', /request\/contract/);
+  },
+);
