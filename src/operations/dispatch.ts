@@ -1,10 +1,17 @@
+import { fail } from '../core/index.ts';
 import { currentAccess } from './access.ts';
 import { admitCall } from './admission.ts';
 import { DEFAULT_LEASE_SECONDS, DEFAULT_WORKER_ID } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
 import { errorEnvelope, type ResultEnvelope } from './envelope.ts';
 import type { OutcomeCode } from './error-catalogue.ts';
-import { checkLeaseRequest, DISPATCH_FAILURES, type DispatchFailure, requireFailureWord } from './host-context.ts';
+import {
+  checkLeaseRequest,
+  DISPATCH_FAILURES,
+  type DispatchFailure,
+  requireFailureWord,
+  requireRecord,
+} from './host-context.ts';
 import type { OperationApproval, Principal, ToolCall } from './model.ts';
 import { processOperation } from './process.ts';
 import type { PreparedRequest } from './request.ts';
@@ -65,6 +72,11 @@ async function carryOut(
   return answerSucceeded(context, request, statusRef, 'fresh');
 }
 
+function requireApprovals(approvals: unknown): void {
+  if (!Array.isArray(approvals)) throw fail('INVALID_VALUE', 'approvals must be a list.');
+  for (const approval of approvals) requireRecord('an approval', approval);
+}
+
 /**
  * Accepts an intent and carries it out, at most once per (tenant, subject, tool, key); a repeat is answered from what
  * is stored and never runs anything. Refusals and unknown outcomes are envelopes. Throws INVALID_VALUE for what the host
@@ -76,8 +88,10 @@ export async function dispatch(
   call: ToolCall,
   options: DispatchOptions,
 ): Promise<ResultEnvelope> {
+  requireRecord('options', options);
   const failure = requireFailureWord(options.failure ?? 'none', DISPATCH_FAILURES);
   const { now, approvals, workerId = DEFAULT_WORKER_ID, leaseSeconds = DEFAULT_LEASE_SECONDS } = options;
+  requireApprovals(approvals);
   const admission = await admitCall(context, principal, call, now, 'dispatch');
   if (admission.kind === 'refused') return admission.envelope;
   const { request } = admission;

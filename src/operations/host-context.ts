@@ -14,6 +14,11 @@ export function requireFailureWord<W extends string>(word: unknown, words: reado
   return known;
 }
 
+/** Plain JavaScript may hand over anything where named values are due. */
+export function requireRecord(name: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null) throw fail('INVALID_VALUE', `${name} must be an object.`);
+}
+
 /** Nothing twice and in code point order, so that a role list has one spelling. */
 function checkRoles(roles: unknown): void {
   if (!Array.isArray(roles) || !Object.isFrozen(roles)) throw fail('INVALID_VALUE', 'roles must be a fixed list.');
@@ -49,6 +54,7 @@ export function checkHostContext(
 ): void {
   requireUnixSeconds('now', now);
   if (!(call instanceof ToolCall)) throw fail('INVALID_VALUE', 'call must be a ToolCall.');
+  requireRecord('principal', principal);
   requireText('tenant_id', principal.tenant, MAX_IDENTIFIER_CHARS);
   requireText('subject_id', principal.subject, MAX_IDENTIFIER_CHARS);
   requireText('call_id', call.callId, MAX_IDENTIFIER_CHARS);

@@ -1,7 +1,9 @@
 import { fail } from '../core/index.ts';
 import { MAX_LIST_ROWS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
+import { isStatusRef } from './digests.ts';
 import { recordBroken } from './evidence.ts';
+import { requireRecord } from './host-context.ts';
 import type { OperationRecord, Principal, Scope, StoredReceipt, Verdict } from './model.ts';
 import {
   BEYOND_NUMBERS,
@@ -105,8 +107,11 @@ const DEFAULT_LIMIT = 50;
 export async function listOperations(
   context: OperationsContext,
   principal: Principal,
-  { open = false, before = Number.MAX_SAFE_INTEGER, limit = DEFAULT_LIMIT, now }: ListOptions,
+  options: ListOptions,
 ): Promise<OperationPage> {
+  requireRecord('principal', principal);
+  requireRecord('options', options);
+  const { open = false, before = Number.MAX_SAFE_INTEGER, limit = DEFAULT_LIMIT, now } = options;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIST_ROWS)
     throw fail('INVALID_VALUE', `limit must be a whole number from 1 to ${MAX_LIST_ROWS}.`);
   if (!Number.isSafeInteger(before) || before < 1) throw fail('INVALID_VALUE', 'before must be a page mark.');
@@ -124,16 +129,16 @@ export async function storedOperation(
   principal: Principal,
   statusRef: string,
 ): Promise<WholeOperation> {
+  requireRecord('principal', principal);
   const whole = await readWhole(context, statusRef);
   if (!whole || whole.operation.scope.tenant !== principal.tenant) throw operationNotFound();
   return whole;
 }
 
 /** The operation of this scope, or null. */
-export async function operationUnderKey(
-  context: OperationsContext,
-  { tenant, subject, tool, key }: Scope,
-): Promise<OperationRecord | null> {
+export async function operationUnderKey(context: OperationsContext, scope: Scope): Promise<OperationRecord | null> {
+  requireRecord('scope', scope);
+  const { tenant, subject, tool, key } = scope;
   const row = await context.store.read('operations.key', (tx) =>
     readRow(tx, context.queries.byScope, [tenant, subject, tool, key]),
   );
@@ -147,7 +152,9 @@ export async function showOperation(
   statusRef: string,
   now: number,
 ): Promise<OperationView> {
+  requireRecord('principal', principal);
+  if (!isStatusRef(statusRef)) throw operationNotFound();
   const row = await context.store.read('operations.read', (tx) => tx.get(exact(context.queries.whole), [statusRef]));
-  if (row?.['tenant_id'] !== principal.tenant) throw operationNotFound();
+  if (row === undefined || row['tenant_id'] !== principal.tenant) throw operationNotFound();
   return viewOf(row, now);
 }

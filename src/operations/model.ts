@@ -13,7 +13,8 @@ export class Principal {
   constructor(tenant: string, subject: string, roles: readonly string[] = []) {
     this.tenant = tenant;
     this.subject = subject;
-    this.roles = Object.freeze([...roles]);
+    // What is no list stays what it is, to be refused by name: spread, a text would be a list of its letters.
+    this.roles = Array.isArray(roles) ? Object.freeze([...roles]) : roles;
   }
 }
 

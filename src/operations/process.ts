@@ -5,7 +5,13 @@ import type { OperationsContext } from './context.ts';
 import { effectIdentity, isStatusRef } from './digests.ts';
 import type { DeliveryAnswer, DeliveryRequest, DownstreamPort } from './downstream.ts';
 import { type ExpectedRequest, readStoredObject, recordBroken, requireEvidence, sameRevisions } from './evidence.ts';
-import { checkLeaseRequest, PROCESS_FAILURES, type ProcessFailure, requireFailureWord } from './host-context.ts';
+import {
+  checkLeaseRequest,
+  PROCESS_FAILURES,
+  type ProcessFailure,
+  requireFailureWord,
+  requireRecord,
+} from './host-context.ts';
 import { lease } from './lease.ts';
 import {
   type Lease,
@@ -176,6 +182,7 @@ export async function processOperation(
   statusRef: string,
   options: ProcessOptions,
 ): Promise<ProcessOutcome> {
+  requireRecord('options', options);
   const failure = requireFailureWord(options.failure ?? 'none', PROCESS_FAILURES);
   const { workerId, now, leaseSeconds = DEFAULT_LEASE_SECONDS } = options;
   const answer = await takeLease(context, statusRef, { workerId, now, leaseSeconds });

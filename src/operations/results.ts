@@ -1,5 +1,6 @@
 import type { JsonValue } from '../core/index.ts';
 import type { OperationsContext } from './context.ts';
+import { isStatusRef } from './digests.ts';
 import { type Delivery, type ResultEnvelope, successEnvelope } from './envelope.ts';
 import { readStoredJson, recordBroken, requireEvidence } from './evidence.ts';
 import type { OperationTool, Receipt, StoredReceipt } from './model.ts';
@@ -9,6 +10,7 @@ import { readRow, type WholeOperation, wholeOf } from './rows.ts';
 
 /** Everything stored about one operation, or undefined. */
 export async function readWhole(context: OperationsContext, statusRef: string): Promise<WholeOperation | undefined> {
+  if (!isStatusRef(statusRef)) return undefined;
   const row = await context.store.read('operations.read', (tx) => readRow(tx, context.queries.whole, [statusRef]));
   return row && wholeOf(row);
 }

@@ -22,6 +22,7 @@ import {
   showOperation,
   storedOperation,
 } from './listing.ts';
+import { requireRecord } from './host-context.ts';
 import {
   type Lease,
   type OperationRecord,
@@ -110,6 +111,7 @@ export class Operations {
     statusRef: string,
     terms: { readonly workerId: string; readonly now: number; readonly leaseSeconds?: number },
   ): Promise<Lease | null> {
+    requireRecord('terms', terms);
     const leaseSeconds = terms.leaseSeconds ?? DEFAULT_LEASE_SECONDS;
     const answer = await takeLease(this.#context, statusRef, { ...terms, leaseSeconds });
     return answer.kind === 'leased' ? answer.lease : null;
@@ -155,7 +157,8 @@ export class Operations {
   }
 
   /** Everything that is wrong with an answer for this call of this principal; empty when it is whole. */
-  validate(envelope: unknown, principal: Principal, call: ToolCall): Promise<readonly string[]> {
+  async validate(envelope: unknown, principal: Principal, call: ToolCall): Promise<readonly string[]> {
+    requireRecord('call', call);
     const { profiles, tools } = this.#context;
     return envelopeFindings(envelope, { principal, call, tool: tools.current(call.name), profiles });
   }

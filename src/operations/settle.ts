@@ -2,6 +2,8 @@ import { codePointsWithin, fail, isBlank, requireText, requireUnixSeconds } from
 import type { Tx } from '../store/index.ts';
 import { MAX_IDENTIFIER_CHARS, MAX_REASON_CHARS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
+import { isStatusRef } from './digests.ts';
+import { requireRecord } from './host-context.ts';
 import { refuseVerdict, type SettleRefusal } from './machine.ts';
 import type { OperationRecord, Principal, Verdict, VerdictKind } from './model.ts';
 import { INSERT_VERDICT } from './queries.ts';
@@ -48,7 +50,7 @@ export async function settle(
 ): Promise<void> {
   requireVerdicts(context);
   if (verdict.source === 'person') requirePersonsWords(verdict);
-  const row = await readRow(tx, context.queries.whole, [statusRef]);
+  const row = isStatusRef(statusRef) ? await readRow(tx, context.queries.whole, [statusRef]) : undefined;
   const whole = row && wholeOf(row);
   if (!whole || whole.operation.scope.tenant !== tenant) throw operationNotFound();
   // A verdict is about what was asked: on a record that says something else by now, it would be about that.
@@ -99,6 +101,8 @@ export async function settleByPerson(
   statusRef: string,
   said: PersonVerdict,
 ): Promise<void> {
+  requireRecord('person', person);
+  requireRecord('said', said);
   const { verdict: kind, reason, now: decidedAt } = said;
   const verdict: Verdict = { verdict: kind, source: 'person', decidedBy: person.subject, reason, decidedAt };
   requirePersonsWords(verdict);

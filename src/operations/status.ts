@@ -6,6 +6,7 @@ import type { LookupAnswer } from './downstream.ts';
 import { errorEnvelope, type ResultEnvelope } from './envelope.ts';
 import type { OutcomeCode } from './error-catalogue.ts';
 import { requireEvidence, sameIntent, sameRevisions, sameScope } from './evidence.ts';
+import { requireRecord } from './host-context.ts';
 import { isFinalNotHappened } from './machine.ts';
 import type { OperationRecord, Principal, ToolCall } from './model.ts';
 import { recordReceipt, type StoredWork } from './process.ts';
@@ -144,6 +145,7 @@ export async function queryStatus(
   call: ToolCall,
   query: StatusQuery,
 ): Promise<ResultEnvelope> {
+  requireRecord('query', query);
   const { statusRef, now } = query;
   const admission = await admitCall(context, principal, call, now, 'query_status');
   if (admission.kind === 'refused') return admission.envelope;

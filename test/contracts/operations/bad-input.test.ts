@@ -42,6 +42,9 @@ const WRONG: readonly (readonly [what: string, principal: Principal, call: ToolC
     ),
     refundCall(),
   ],
+  ['roles of a text', new Principal('tenant-a', 'user-1', 'ab' as never), refundCall()],
+  ['roles of null', new Principal('tenant-a', 'user-1', null as never), refundCall()],
+  ['no principal', null as never, refundCall()],
   ['unsorted roles', new Principal('tenant-a', 'user-1', ['b', 'a']), refundCall()],
   ['a call that is a plain record', USER, { ...(refundCall() as ToolCallFields) } as ToolCall],
   ['a call id that is absent', USER, raw({ callId: undefined })],
@@ -61,6 +64,44 @@ for (const [what, principal, call, now] of WRONG)
     await assert.rejects(dispatch(desk, principal, call, now), isCoded('INVALID_VALUE'));
     assert.deepEqual(await desk.operations.counts(), NOTHING);
   });
+
+const REF = `status_${'0'.repeat(32)}`;
+/** Each door with what plain JavaScript may hand it in place of named values. */
+const DOORS: Readonly<Record<string, (desk: RefundDesk, wrong: never) => Promise<unknown>>> = {
+  dispatch: ({ operations }, wrong) => operations.dispatch(USER, refundCall(), wrong),
+  'approvals of dispatch': ({ operations }, wrong) =>
+    operations.dispatch(USER, refundCall(), { approvals: wrong, now: T0 }),
+  'an approval of dispatch': ({ operations }, wrong) =>
+    operations.dispatch(USER, refundCall(), { approvals: [wrong], now: T0 }),
+  process: ({ operations }, wrong) => operations.process(REF, wrong),
+  takeLease: ({ operations }, wrong) => operations.takeLease(REF, wrong),
+  queryStatus: ({ operations }, wrong) => operations.queryStatus(USER, refundCall(), wrong),
+  settleByPerson: ({ operations }, wrong) => operations.settleByPerson(USER, REF, wrong),
+  'the person of settleByPerson': ({ operations }, wrong) => operations.settleByPerson(wrong, REF, wrong),
+  list: ({ operations }, wrong) => operations.list(USER, wrong),
+  'the principal of list': ({ operations }, wrong) => operations.list(wrong, { now: T0 }),
+  'the principal of show': ({ operations }, wrong) => operations.show(wrong, REF, T0),
+  underKey: ({ operations }, wrong) => operations.underKey(wrong),
+  validate: ({ operations }, wrong) => operations.validate({}, USER, wrong),
+};
+
+for (const [door, open] of Object.entries(DOORS))
+  check(`a text, null and nothing are refused by name as what ${door} is given, and store nothing`, async (t) => {
+    const { desk } = await freshDesk(t, { verdicts: true });
+    for (const wrong of ['x', null, undefined])
+      await assert.rejects(open(desk, wrong as never), isCoded('INVALID_VALUE'));
+    assert.deepEqual(await desk.operations.counts(), NOTHING);
+  });
+
+check('what is no reference is not there, for whoever shows, reads or settles it', async (t) => {
+  const { desk } = await freshDesk(t, { verdicts: true });
+  const said = { verdict: 'done', reason: 'seen', now: T0 } as const;
+  for (const wrong of [undefined, 5, {}, '', 'status_', `${REF}\n`, 'a\0b'] as never[]) {
+    await assert.rejects(desk.operations.show(USER, wrong, T0), isCoded('OPERATION_NOT_FOUND'));
+    await assert.rejects(desk.operations.stored(USER, wrong), isCoded('OPERATION_NOT_FOUND'));
+    await assert.rejects(desk.operations.settleByPerson(USER, wrong, said), isCoded('OPERATION_NOT_FOUND'));
+  }
+});
 
 check('text of 255 emoji is bounded by code points, and Python’s blanks are blank', async (t) => {
   const { desk } = await freshDesk(t);
