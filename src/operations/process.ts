@@ -21,6 +21,7 @@ import {
   type ProcessOutcome,
   type Receipt,
 } from './model.ts';
+import { readDelivery } from './port-answers.ts';
 import { record } from './record.ts';
 import { expectedOfRow } from './request.ts';
 import { checkedOutput } from './results.ts';
@@ -167,7 +168,7 @@ async function deliver(
   if (!(await work.tool.precondition(current, work.input))) return 'business_rule_denied';
   const port = requirePort(context);
   await context.faults.reach('effect-about-to-send');
-  const answer = await port.deliver(deliveryRequest(work, held, current, terms.now));
+  const answer = readDelivery(await port.deliver(deliveryRequest(work, held, current, terms.now)));
   await context.faults.reach('effect-sent');
   return finishDelivery(context, port, work, answer, { ...terms, attempt: held.attemptCount });
 }

@@ -1,4 +1,4 @@
-import { codePointsWithin, fail, isBlank, requireText, requireUnixSeconds } from '../core/index.ts';
+import { codePointsWithin, fail, isBlank, requireText, requireUnixSeconds, storableText } from '../core/index.ts';
 import type { Tx } from '../store/index.ts';
 import { MAX_IDENTIFIER_CHARS, MAX_REASON_CHARS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
@@ -80,10 +80,11 @@ export async function settleFound(
   );
 }
 
-// A tool's words are not the user's mistake: too long is cut, blank is said plainly.
+// A tool's words are not the user's mistake: too long is cut, blank is said plainly, and what cannot be stored is marked.
 function boundedReason(reason: string): string {
   if (isBlank(reason)) return 'no reason was given';
-  return codePointsWithin(reason, MAX_REASON_CHARS) ? reason : Array.from(reason).slice(0, MAX_REASON_CHARS).join('');
+  const text = storableText(reason);
+  return codePointsWithin(text, MAX_REASON_CHARS) ? text : Array.from(text).slice(0, MAX_REASON_CHARS).join('');
 }
 
 export interface PersonVerdict {

@@ -9,6 +9,7 @@ import { requireEvidence, sameIntent, sameRevisions, sameScope } from './evidenc
 import { requireRecord } from './host-context.ts';
 import { isFinalNotHappened } from './machine.ts';
 import type { OperationRecord, Principal, ToolCall } from './model.ts';
+import { readLookup } from './port-answers.ts';
 import { recordReceipt, type StoredWork } from './process.ts';
 import { type KeyedCall, type PreparedRequest, prepareRequest } from './request.ts';
 import { answerSucceeded, readWhole } from './results.ts';
@@ -63,7 +64,7 @@ async function askOtherSide(
   now: number,
 ): Promise<LookupAnswer> {
   if (!context.downstream?.lookUp) return { kind: 'unknown' };
-  return context.downstream.lookUp({
+  const said = await context.downstream.lookUp({
     scope: record.scope,
     statusRef: record.statusRef,
     contract: request.contract,
@@ -74,6 +75,7 @@ async function askOtherSide(
     effectIdentity: effectIdentity(record.scope, request.requestSha256),
     now,
   });
+  return readLookup(said);
 }
 
 /** Settles an operation that the other side knows nothing of, once nothing under way can still take effect. */
