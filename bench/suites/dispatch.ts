@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { systemIds } from '../../src/core/index.ts';
-import { builtProgram } from '../built.ts';
+import { builtProgram } from '../../scripts/installed.ts';
 import { type Contender, interleave, median, WARM_UP_ROUNDS } from '../measure.ts';
 import type { BenchRow, BenchSuite } from '../suite.ts';
 import { DispatchWork, PlainDispatches } from './dispatch-work.ts';

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { installedCommand } from '../../scripts/installed.ts';
 import { effectsSchema } from '../../src/effects/index.ts';
 import type { Store } from '../../src/store/index.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
@@ -9,7 +10,7 @@ import type { BenchRow, BenchSuite } from '../suite.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SERVER = join(ROOT, 'test/fixtures/mcp/guarded-server.ts');
-const COMMAND = join(ROOT, 'bin/holdfast.js');
+const COMMAND = installedCommand();
 const ROUNDS = 12;
 const CALLS = 16;
 /** So many calls of each tool later the guard is measured again: by then its code is compiled for what it does. */

@@ -7,7 +7,7 @@ import { deflateRawSync } from 'node:zlib';
 import { Holdfast } from '../../src/index.ts';
 import { fileSource, openPackage } from '../../src/archive/index.ts';
 import { appendEvent, beginTurn, bindWorkspace, openGroup, openSession } from '../../src/sessions/index.ts';
-import { builtProgram } from '../built.ts';
+import { builtProgram } from '../../scripts/installed.ts';
 import { median } from '../measure.ts';
 import type { BenchSuite } from '../suite.ts';
 

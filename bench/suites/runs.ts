@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { Holdfast, type ModelFunction, tool } from '../../src/index.ts';
-import { builtProgram } from '../built.ts';
+import { builtProgram } from '../../scripts/installed.ts';
 import { median } from '../measure.ts';
 import type { BenchSuite } from '../suite.ts';
 

@@ -1,11 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { installedCommand } from '../../scripts/installed.ts';
 import { type Contender, interleave } from '../measure.ts';
 import type { BenchRow, BenchSuite } from '../suite.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const COMMAND = join(ROOT, 'bin', 'holdfast.js');
+const COMMAND = installedCommand();
 const DEMO = join(ROOT, 'examples', 'demo', 'demo.ts');
 const ROUNDS = 15;
 const LOOK_EVERY_MS = 20;

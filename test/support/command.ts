@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { installedCommand } from './installed.ts';
+import { installedCommand } from '../../scripts/installed.ts';
 
 /** A checkout's, which runs the sources: for options of Node.js that look at modules. */
 const IN_CHECKOUT = join(import.meta.dirname, '..', '..', 'bin', 'holdfast.js');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { type CommandOptions, type CommandResult, holdfast } from './command.ts';
-import { installedPackage } from './installed.ts';
+import { installedPackage } from '../../scripts/installed.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const SOURCES = join(import.meta.dirname, '..', '..', 'src', 'index.ts');
