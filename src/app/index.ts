@@ -6,7 +6,7 @@ export {
   loadConfigFile,
   type McpServerConfig,
 } from './config-file.ts';
-export { type Configured, openConfigured } from './open-configured.ts';
+export { type Configured, notOfferedLine, openConfigured } from './open-configured.ts';
 export { openTelemetry } from './open-telemetry.ts';
 export { type Configuration, type ConfigurationSources, DEFAULT_DATA_DIR, readConfiguration } from './configuration.ts';
 export { DATA_FILES, type DataFolder, type PrepareOptions, prepareDataFolder } from './data-folder.ts';

@@ -1,15 +1,27 @@
-import type { McpConnection } from '../mcp/index.ts';
-import { checkOptions, fail } from '../core/index.ts';
+import type { McpConnection, SkippedTool } from '../mcp/index.ts';
+import { checkOptions, displayText, fail } from '../core/index.ts';
 import type { Tool } from '../tools/index.ts';
 import type { AgentHandle } from './agent.ts';
 import type { HoldfastConfig, McpServerConfig } from './config-file.ts';
 import { Holdfast } from './holdfast.ts';
 import { CONFIGURED_OPTIONS } from './option-shapes.ts';
 
+/** A tool of a configured MCP server that no agent is offered, and why. */
+export interface NotOffered extends SkippedTool {
+  readonly server: string;
+}
+
+/** One of them, in a line for people. */
+export function notOfferedLine({ server, name, code, reason }: NotOffered): string {
+  return displayText(`the tool ${name} of the MCP server ${server} is not offered: ${reason} (${code})`);
+}
+
 /** A runtime as its configuration describes it: its agents by name, and its servers running. */
 export interface Configured {
   readonly holdfast: Holdfast;
   readonly agents: ReadonlyMap<string, AgentHandle>;
+  /** Tools of its servers that cannot be used, such as one whose schema is too large. */
+  readonly notOffered: readonly NotOffered[];
   close(): Promise<void>;
 }
 
@@ -21,8 +33,9 @@ export interface Configured {
 export async function openConfigured(config: HoldfastConfig, dataDir: string): Promise<Configured> {
   checkOptions('the configuration', config, CONFIGURED_OPTIONS);
   const connections: McpConnection[] = [];
+  const notOffered: NotOffered[] = [];
   try {
-    const servers = await startServers(config.mcpServers ?? {}, connections);
+    const servers = await startServers(config.mcpServers ?? {}, connections, notOffered);
     const { agents: wanted, mcpServers: _servers, ...options } = config;
     const tools = [...(options.tools ?? []), ...[...servers.values()].flat(), ...wanted.flatMap((a) => a.tools ?? [])];
     const holdfast = await Holdfast.open({ ...options, dataDir, tools: [...new Set(tools)] });
@@ -33,7 +46,7 @@ export async function openConfigured(config: HoldfastConfig, dataDir: string): P
         return [agent.name ?? 'agent', holdfast.agent({ ...rest, tools: own })] as const;
       }),
     );
-    return { holdfast, agents, close: () => closeAll(holdfast, connections) };
+    return { holdfast, agents, notOffered, close: () => closeAll(holdfast, connections) };
   } catch (error) {
     await Promise.allSettled(connections.map((connection) => connection.close()));
     throw error;
@@ -43,6 +56,7 @@ export async function openConfigured(config: HoldfastConfig, dataDir: string): P
 async function startServers(
   servers: Readonly<Record<string, McpServerConfig>>,
   connections: McpConnection[],
+  notOffered: NotOffered[],
 ): Promise<ReadonlyMap<string, readonly Tool[]>> {
   const tools = new Map<string, readonly Tool[]>();
   if (Object.keys(servers).length === 0) return tools;
@@ -50,7 +64,9 @@ async function startServers(
   for (const [name, { server, policies }] of Object.entries(servers)) {
     const connection = await connectMcp({ name, server });
     connections.push(connection);
-    tools.set(name, (await mcpTools(connection, policies)).tools);
+    const offered = await mcpTools(connection, policies);
+    tools.set(name, offered.tools);
+    notOffered.push(...offered.skipped.map((one) => ({ server: name, ...one })));
   }
   return tools;
 }

@@ -15,7 +15,7 @@ import {
   HOLDFAST_PROFILE,
   operationTools,
 } from '../calls/index.ts';
-import { canonicalJson, type Clock, createIds, type JsonObject, noFaults, noTelemetry } from '../core/index.ts';
+import { canonicalJson, type Clock, createIds, fail, type JsonObject, noFaults, noTelemetry } from '../core/index.ts';
 import { type Filesystem, openFilesystem } from '../effects/index.ts';
 import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
 import type { SessionPackages } from '../packages/index.ts';
@@ -248,7 +248,11 @@ function operationsOf(store: Store, tools: ToolRegistry): Operations {
 async function validateEdit(tools: ToolRegistry, action: RequestedAction, given: JsonObject): Promise<EditVerdict> {
   const { tool: name, toolRevision, sideEffectClass } = action;
   const tool = tools.current(name) ?? guardedToolOf(name, { effect: sideEffectClass, policy: toolRevision });
-  if (!tool) return { ok: false, issues: [{ path: '', message: `the tool ${name} is not known here` }] };
+  if (!tool)
+    throw fail('TOOL_UNKNOWN', `The tool ${name} is not registered in this process, so a change cannot be checked.`, {
+      resolve:
+        'Edit where the tool is known (`--config`, its MCP server running); or approve it unchanged, or reject it.',
+    });
   const accepted = await acceptArguments(tool, canonicalJson(given));
   if (!accepted.ok) return { ok: false, issues: accepted.issues };
   const read = await inputOf(tool, accepted.text);

@@ -3,7 +3,7 @@ import { requestView } from '../app/index.ts';
 import type { ShownRequest } from '../approvals/index.ts';
 import { fail, isJsonObject, JSON_PROFILES, type JsonObject, readStrictJson } from '../core/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
-import { type RunOptions, withoutAgents } from './with-runtime.ts';
+import { type RunOptions, withEveryTool, withoutAgents } from './with-runtime.ts';
 
 interface DecideOptions extends RunOptions {
   readonly digest?: string;
@@ -18,10 +18,12 @@ export function define(command: Command, context: CommandContext): void {
     .description('What waits for a decision, oldest first; with --all every request, newest first')
     .option('--all', 'Decided ones too')
     .option('--after <request>', 'The page that follows this one')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((options: RunOptions & { all?: boolean; after?: string }) => run(() => list(context, options)));
   command
     .command('show <request>')
     .description('One request, with the digest of exactly what is shown')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((id: string, options: RunOptions) => run(() => show(context, id, options)));
   decision(command, context, 'approve', 'Let exactly this run, once');
   decision(command, context, 'reject', 'Do not let it run; the message goes to the model');
@@ -31,6 +33,7 @@ export function define(command: Command, context: CommandContext): void {
     .requiredOption('--arguments <json>', 'The whole arguments as they should be')
     .option('--digest <digest>', 'The digest that was shown')
     .option('--message <text>', 'A word to keep with the decision')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((id: string, options: DecideOptions & { arguments: string }) => run(() => edit(context, id, options)));
 }
 
@@ -40,6 +43,7 @@ function decision(command: Command, context: CommandContext, verb: 'approve' | '
     .description(about)
     .option('--digest <digest>', 'The digest that was shown')
     .option('--message <text>', 'A word to keep with the decision')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((id: string, options: DecideOptions) =>
       context.run(() => decide(context, id, options, { decision: verb })),
     );
@@ -107,7 +111,9 @@ async function decide(
   options: DecideOptions,
   said: { readonly decision: 'approve' | 'reject'; readonly editedArguments?: JsonObject },
 ): Promise<ExitCode> {
-  return withoutAgents(context, options, async ({ runtime }) => {
+  // Changed arguments are held against the tool, which may be one of a server; whatever else is said needs none.
+  const open = said.editedArguments === undefined ? withoutAgents : withEveryTool;
+  return open(context, options, async ({ runtime }) => {
     const digest = options.digest ?? (await runtime.approvals.show(runtime.principal, id)).digest;
     const message = options.message === undefined ? {} : { message: options.message };
     const [decided] = await runtime.approvals.decide(runtime.principal, [

@@ -136,7 +136,8 @@ function deliver(context: CommandContext, ref: string, options: RunOptions): Pro
 
 function settle(context: CommandContext, ref: string, options: SettleOptions): Promise<ExitCode> {
   if (options.done === options.notDone) throw fail('USAGE', 'Say either --done or --not-done.');
-  return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
+  // A verdict needs no tool: it can be given where a server is gone for good.
+  return withoutAgents(context, options, async ({ runtime }) => {
     const { settleByPerson } = await import('../calls/index.ts');
     const verdict = options.done ? 'done' : 'not_done';
     await settleByPerson(runtime.calls, runtime.principal, ref, { verdict, reason: options.reason });

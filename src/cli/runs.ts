@@ -18,16 +18,19 @@ export function define(command: Command, context: CommandContext): void {
     .description('Runs, newest first')
     .option('--limit <n>', 'At most this many', '20')
     .option('--before <run>', 'The page that follows this one')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((options: RunOptions & { limit: string; before?: string }) => context.run(() => list(context, options)));
   command
     .command('show <run>')
     .description('One run: how it stands, its newest calls and their outcomes, what waits')
     .option('--limit <n>', 'At most so many calls, up to 200', String(MOST_CALLS))
     .option('--before <place>', 'The page of calls before this one')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((runId: string, options: ShowOptions) => context.run(() => show(context, runId, options)));
   command
     .command('stop <run>')
     .description('Start nothing more of it; what has started is unknown until it is known')
+    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((runId: string, options: RunOptions) => context.run(() => stop(context, runId, options)));
   command
     .command('resume <run>')

@@ -42,6 +42,8 @@ async function serve(context: CommandContext, options: Options): Promise<ExitCod
   const onDamage = ({ runId, code, why }: DamagedRun): void =>
     log.error('serve.run_damaged', { run_id: runId, code, why, resolve: 'holdfast audit' });
   const configured = await openConfigured({ onDamage, ...config }, dataDir);
+  for (const { server, name, code, reason } of configured.notOffered)
+    log.error('serve.tool_not_offered', { server, tool: name, code, reason });
   try {
     const gateway = await openGateway({
       holdfast: configured.holdfast,

@@ -1,4 +1,4 @@
-import type { Configured, Holdfast } from '../app/index.ts';
+import type { Configured, Holdfast, HoldfastConfig } from '../app/index.ts';
 import type { DamagedRun } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 
@@ -9,17 +9,27 @@ export interface RunOptions {
 
 /** Opens the data folder with everything that the configuration describes; CONFIG_MISSING where there is none. */
 export async function withConfigured(
-  { terminal }: CommandContext,
+  context: CommandContext,
   options: RunOptions,
   work: (configured: Configured) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { damagedLine, loadConfigFile, openConfigured, readConfiguration } = await import('../app/index.ts');
+  const { loadConfigFile } = await import('../app/index.ts');
   const { fail } = await import('../core/index.ts');
   const config = await loadConfigFile(options.config);
   if (!config) throw fail('CONFIG_MISSING', 'There is no holdfast.config.ts in this folder.');
+  return workAndClose(await opened(context, options, config), work);
+}
+
+async function opened({ terminal }: CommandContext, options: RunOptions, config: HoldfastConfig): Promise<Configured> {
+  const { damagedLine, notOfferedLine, openConfigured, readConfiguration } = await import('../app/index.ts');
   const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir, configured: config.dataDir });
   const onDamage = (run: DamagedRun): void => void terminal.stderr.write(`holdfast: ${damagedLine(run)}\n`);
   const configured = await openConfigured({ onDamage, ...config }, dataDir);
+  for (const tool of configured.notOffered) terminal.stderr.write(`holdfast: ${notOfferedLine(tool)}\n`);
+  return configured;
+}
+
+async function workAndClose(configured: Configured, work: (configured: Configured) => Promise<ExitCode>) {
   try {
     return await work(configured);
   } finally {
@@ -62,7 +72,10 @@ export async function withAgents(
   return withoutAgents(context, options, work);
 }
 
-/** Opens the data folder with every tool that can be known: those of MCP servers too, where a configuration names them. */
+/**
+ * Opens the data folder with every tool that can be known: those of MCP servers too, where a configuration names them. A
+ * server that cannot be used is told, and keeps nobody from what needs no tool of it.
+ */
 export async function withEveryTool(
   context: CommandContext,
   options: RunOptions,
@@ -70,6 +83,15 @@ export async function withEveryTool(
 ): Promise<ExitCode> {
   const { loadConfigFile } = await import('../app/index.ts');
   const config = await loadConfigFile(options.config);
-  if (config?.mcpServers) return withConfigured(context, options, ({ holdfast }) => work(holdfast));
-  return withoutAgents(context, options, work);
+  if (!config?.mcpServers) return withoutAgents(context, options, work);
+  let configured: Configured;
+  try {
+    configured = await opened(context, options, config);
+  } catch (error) {
+    const { HoldfastError } = await import('../core/index.ts');
+    if (!(error instanceof HoldfastError) || !error.code.startsWith('MCP_')) throw error;
+    context.terminal.stderr.write(`holdfast: without the tools of MCP servers: ${error.message} (${error.code})\n`);
+    return withoutAgents(context, options, work);
+  }
+  return workAndClose(configured, ({ holdfast }) => work(holdfast));
 }
