@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { readQuarantine } from '../../../src/packages/index.ts';
 import { STAGE_ORDER } from '../../../src/packages/import/stages.ts';
 import { listSessions } from '../../../src/sessions/index.ts';
-import { assert, check } from '../../support/index.ts';
+import { assert, builtProgram, check } from '../../support/index.ts';
 import { addDelivery, ROOT } from './source.ts';
 import { superviseSource } from './supervised.ts';
 import { openPackageWorld, OWNER, refusal } from './world.ts';
@@ -23,7 +23,7 @@ async function wholePackage(folder: string): Promise<string> {
 }
 
 async function killedAt(folder: string, point: string, step: number, file: string): Promise<void> {
-  const script = join(import.meta.dirname, 'children', 'import-and-die.ts');
+  const script = builtProgram(join(import.meta.dirname, 'children', 'import-and-die.ts'));
   const child = spawn(process.execPath, [script, folder, point, String(step), file], { stdio: 'inherit' });
   const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
   assert.equal(signal, 'SIGKILL', `${point} ${step}`);

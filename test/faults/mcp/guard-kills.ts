@@ -1,4 +1,4 @@
-import { installedCommand } from '../../support/index.ts';
+import { builtProgram, installedCommand } from '../../support/index.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { Holdfast } from '../../../src/app/index.ts';
 import { Principal } from '../../../src/operations/index.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
-const SERVER = join(ROOT, 'test', 'fixtures', 'mcp', 'guarded-server.ts');
+const SERVER = builtProgram(join(ROOT, 'test', 'fixtures', 'mcp', 'guarded-server.ts'));
 export const COMMAND = installedCommand();
 export const CALLS = 8;
 export const POLICY = {
