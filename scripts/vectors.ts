@@ -1,5 +1,6 @@
 // Replays a file of operations vectors against the runtime: npm run vectors -- FILE
 import { resolve } from 'node:path';
+import { displayText } from '../src/core/index.ts';
 import { replayVectors } from '../test/fixtures/refund-desk/replay/replay.ts';
 
 const [file] = process.argv.slice(2);
@@ -12,8 +13,9 @@ const results = await replayVectors(resolve(file)).catch((error: unknown) => {
   process.exit(2);
 });
 for (const { name, problems } of results) {
-  console.log(`${problems.length === 0 ? 'ok' : 'FAILED'} ${name}`);
-  for (const problem of problems) console.log(`    ${problem}`);
+  // A line a case, whatever a file calls its cases.
+  console.log(displayText(`${problems.length === 0 ? 'ok' : 'FAILED'} ${name}`));
+  for (const problem of problems) console.log(`    ${displayText(problem)}`);
 }
 const failed = results.filter((result) => result.problems.length > 0).length;
 console.log(`${results.length - failed} passed, ${failed} failed`);

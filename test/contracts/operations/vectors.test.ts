@@ -40,6 +40,43 @@ check('a file of any one section alone is replayed', async (t) => {
   }
 });
 
+/** The cases of a section with one expectation of each replaced. */
+function expecting(cases: JsonValue | undefined, expect: JsonValue): JsonValue {
+  return (cases as { readonly [name: string]: JsonValue }[]).map((one) => ({ ...one, expect }));
+}
+
+check('an expectation that nobody compares fails, wherever it stands', async (t) => {
+  const sections = await golden();
+  const [first] = sections['scenarios'] as { readonly head: JsonValue; readonly steps: JsonValue[] }[];
+  assert.ok(first);
+  for (const expect of [{}, { ok: false }, { pakage: {} }, { error: 'invalid_value' }]) {
+    const file = await written(t, {
+      format: VECTOR_FORMAT,
+      host_context: expecting(sections['host_context'], expect),
+      constructor: expecting(sections['constructor'], expect),
+      fixture_loading: expecting(sections['fixture_loading'], expect),
+      principal_resolver_faults: expecting(sections['principal_resolver_faults'], expect),
+      scenarios: [{ head: first.head, steps: expecting(first.steps, expect) }],
+    });
+    const results = await replayVectors(file);
+    const agreed = results.filter(({ problems }) => problems.length === 0).map(({ name }) => name);
+    assert.deepEqual(agreed, [], JSON.stringify(expect));
+    const steps = results.at(-1)?.problems.map((problem) => /^step (\d+)/.exec(problem)?.[1]) ?? [];
+    assert.equal(new Set(steps).size, first.steps.length);
+  }
+});
+
+check('what is no case fails alone, in its place, and every other case of the file is still played', async (t) => {
+  const { error_packages = null, scenarios } = await golden();
+  const [first = null] = scenarios as JsonValue[];
+  const empty = { head: { id: 'X2', title: 'nothing' }, steps: [] };
+  const broken = { approvals: 5, error_packages, scenarios: [first, 7, empty, first] };
+  const results = await replayVectors(await written(t, { format: VECTOR_FORMAT, ...broken }));
+  const failed = results.filter(({ problems }) => problems.length > 0).map(({ name }) => name);
+  assert.deepEqual(failed, ['scenarios 2', 'approvals', 'scenarios X2 nothing']);
+  assert.equal(results.length, (error_packages as JsonValue[]).length + 2 + failed.length);
+});
+
 check('a case that cannot be played, and a section nobody knows, fail alone', async (t) => {
   const { scenarios } = await golden();
   const [first = null] = scenarios as JsonValue[];
