@@ -15,10 +15,11 @@ const STATUS_WORDS = {
 } as const;
 
 /** How a run stands, in words: never "failed" alone about something that may have happened. */
-export function standingWords(view: Pick<RunView, 'status' | 'outcome' | 'damage'>): string {
+export function standingWords(view: Pick<RunView, 'status' | 'outcome' | 'damage' | 'pending'>): string {
   if (view.damage) return 'damaged, outcome unknown';
   if (view.outcome === 'unknown') return `${STATUS_WORDS[view.status]}, outcome unknown`;
   if (view.outcome === 'interrupted') return 'interrupted';
+  if (isDecided(view)) return 'waits to be resumed';
   return STATUS_WORDS[view.status];
 }
 
@@ -58,9 +59,21 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
       `            or: holdfast approvals reject ${request.requestId} --digest ${request.digest}`,
     ]),
     ...(view.pending.length > 0 && !isCarriedOut(view) ? [`  then: holdfast runs resume ${view.runId}`] : []),
+    ...(mayGoOn(view) ? [`  to go on: holdfast runs resume ${view.runId}`] : []),
     ...(view.text === '' ? [] : ['', displayText(view.text)]),
   ];
 }
+
+/** It waited, and there is nothing left that a person could decide: it was decided, or the time to decide is over. */
+const isDecided = ({ status, pending }: Pick<RunView, 'status' | 'pending'>): boolean =>
+  status === 'waiting_confirmation' && pending.length === 0;
+
+/** A run of its own that nobody carries on by itself, and that no other line says how to carry on. */
+const mayGoOn = (view: RunView): boolean =>
+  view.parentRunId === null &&
+  view.supervision === null &&
+  view.damage === null &&
+  (isDecided(view) || view.outcome === 'interrupted');
 
 /** A living process has it, and goes on by itself: a guard, or a run with more than one call at once. */
 const isCarriedOut = ({ status, outcome }: RunView): boolean => status === 'running' && outcome === null;

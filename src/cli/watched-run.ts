@@ -20,7 +20,9 @@ export async function watchedRun(
 ): Promise<ExitCode> {
   const listener = listenerFor(context);
   let handle = await begin(listener);
-  const unhook = stopOnInterrupt(context, runtime, () => handle.runId);
+  const runId = (): string => handle.runId;
+  const unhookExit = tellOfEarlyExit(context, runId);
+  const unhook = stopOnInterrupt(context, runtime, runId, unhookExit);
   try {
     for (;;) {
       await handle.ended;
@@ -30,6 +32,7 @@ export async function watchedRun(
     }
   } finally {
     unhook();
+    unhookExit();
   }
 }
 
@@ -66,10 +69,16 @@ function listenerFor({ terminal, output }: Pick<CommandContext, 'terminal' | 'ou
   };
 }
 
-function stopOnInterrupt({ terminal }: CommandContext, runtime: Runtime, runId: () => string): () => void {
+function stopOnInterrupt(
+  { terminal }: CommandContext,
+  runtime: Runtime,
+  runId: () => string,
+  unhookExit: () => void,
+): () => void {
   let asked = false;
   const onInterrupt = (): void => {
     if (asked) {
+      unhookExit();
       terminal.stderr.write(
         'Ended at once. What had started is unknown until it is known: holdfast operations list --open\n',
       );
@@ -82,4 +91,19 @@ function stopOnInterrupt({ terminal }: CommandContext, runtime: Runtime, runId: 
   };
   process.on('SIGINT', onInterrupt);
   return () => void process.off('SIGINT', onInterrupt);
+}
+
+/**
+ * Tools run in this process, and may end it. That is never exit code 0: the run did not come to its stand. What ends the
+ * process from outside leaves no word.
+ */
+function tellOfEarlyExit({ terminal }: CommandContext, runId: () => string): () => void {
+  const onExit = (code: number): void => {
+    if (code === 0) process.exitCode = 1;
+    terminal.stderr.write(
+      `The process ended before its run. What had started is unknown until it is known: holdfast runs show ${runId()}\n`,
+    );
+  };
+  process.on('exit', onExit);
+  return () => void process.off('exit', onExit);
 }

@@ -1,0 +1,50 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { assert, check, configuredFolder, LETTER_AGENT } from '../support/index.ts';
+
+const RUN = /^run ([0-9a-f]{32})/m;
+const APPROVE = /holdfast (approvals approve [0-9a-f]{32} --digest [0-9a-f]{64})/;
+const GO_ON = /to go on: holdfast (runs resume [0-9a-f]{32})/;
+
+const found = (text: string, what: RegExp): string => what.exec(text)?.[1] ?? `nothing like ${String(what)}`;
+
+check('a run that was decided elsewhere says that it waits to be resumed, and by which command', async (t) => {
+  const { holdfast } = await configuredFolder(t, LETTER_AGENT);
+  const run = await holdfast('run', 'Write to Ada.');
+  const id = found(run.stdout, RUN);
+  assert.doesNotMatch(run.stdout, GO_ON, 'it says already what to do first');
+  await holdfast(...found(run.stdout, APPROVE).split(' '));
+  assert.match((await holdfast('runs', 'list')).stdout, new RegExp(`${id}  waits to be resumed`));
+  const shown = (await holdfast('runs', 'show', id)).stdout;
+  assert.match(shown, /waits to be resumed/);
+  assert.equal(found(shown, GO_ON), `runs resume ${id}`);
+  const resumed = await holdfast(...found(shown, GO_ON).split(' '));
+  assert.deepEqual([resumed.exit, RUN.test(resumed.stdout), GO_ON.test(resumed.stdout)], [0, true, false]);
+});
+
+check(
+  'a tool that ends the process ends no run: exit code 1, what had started is told, and how to go on',
+  async (t) => {
+    const ending = 'if (!existsSync("twice")) { writeFileSync("twice", ""); process.exit(0); } return {};';
+    for (const effect of ['read', 'once']) {
+      const agent = LETTER_AGENT.replace("effect: 'once'", `effect: '${effect}'`)
+        .replace('needsApproval: true', 'needsApproval: false')
+        .replace('return { posted: to };', ending);
+      const { folder, holdfast } = await configuredFolder(t, agent);
+      const config = join(folder, 'holdfast.config.ts');
+      // So that the ended process is soon known to be gone.
+      writeFileSync(
+        config,
+        readFileSync(config, 'utf8').replace('defineConfig({', 'defineConfig({ instanceLeaseMs: 500,'),
+      );
+      const run = await holdfast('run', 'Write to Ada.');
+      assert.deepEqual([run.exit, run.stdout], [1, '']);
+      const id = found(run.stderr, /until it is known: holdfast runs show ([0-9a-f]{32})/);
+      let shown = '';
+      for (let looks = 0; looks < 10 && !/interrupted|outcome unknown/.test(shown); looks += 1)
+        shown = (await holdfast('runs', 'show', id)).stdout;
+      if (effect === 'once') assert.match(shown, /failed, outcome unknown/);
+      else assert.equal((await holdfast(...found(shown, GO_ON).split(' '))).exit, 0);
+    }
+  },
+);
