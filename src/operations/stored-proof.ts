@@ -64,7 +64,11 @@ function outboxFinding({ outbox }: WholeOperation): string | null {
 function receiptFinding({ operation, downstream, local }: WholeOperation): string | null {
   const isOfRequest = (receipt: StoredReceipt): boolean => {
     readStoredJson(receipt.resultJson, 'a stored result');
-    return receipt.requestSha256 === operation.requestSha256 && receipt.effectRevision === operation.revisions.effect;
+    return (
+      receipt.requestSha256 === operation.requestSha256 &&
+      receipt.effectRevision === operation.revisions.effect &&
+      receipt.producerRevision === operation.revisions.producer
+    );
   };
   for (const receipt of [downstream, local])
     if (receipt !== null && !isOfRequest(receipt)) return 'a receipt is for another request';

@@ -9,6 +9,7 @@ const DAMAGES: readonly (readonly [what: string, sql: string, finding: RegExp])[
   ['key', "UPDATE operations SET idempotency_key = 'another'", /status reference/],
   ['arguments', "UPDATE operations SET arguments_json = '{}'", /request\/contract/],
   ['approver', "UPDATE operations SET approver_id = 'intruder'", /approval/],
+  ['producer', "UPDATE operations SET producer_revision = 'another'", /another request/],
   ['outbox row', 'DELETE FROM outbox', /no outbox row/],
   ['outbox state', "UPDATE outbox SET state = 'pending'", /without a delivered outbox row/],
   ['receipt', `UPDATE downstream_receipts SET request_sha256 = '${OTHER}'`, /another request/],
