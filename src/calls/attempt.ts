@@ -41,11 +41,13 @@ export function attemptObserve(tool: Tool, input: unknown, of: Invocation): Prom
 async function attempt(handler: (call: ToolCallContext) => unknown, of: Invocation): Promise<Attempt> {
   if (of.signal.aborted) return { ended: 'cancelled' };
   const ending = new AbortController();
-  const call = contextOf(of, ending.signal);
+  let over = false;
+  const call = contextOf(of, ending.signal, () => over);
   const stopped = untilStopped(of, ending);
   try {
     return await Promise.race([run(handler, call), stopped.promise]);
   } finally {
+    over = true;
     stopped.forget();
   }
 }
@@ -68,7 +70,7 @@ function saysNotDone(error: unknown): boolean {
   }
 }
 
-function contextOf(of: Invocation, signal: AbortSignal): ToolCallContext {
+function contextOf(of: Invocation, signal: AbortSignal, isOver: () => boolean): ToolCallContext {
   return {
     callId: of.callId,
     idempotencyKey: of.idempotencyKey,
@@ -77,8 +79,26 @@ function contextOf(of: Invocation, signal: AbortSignal): ToolCallContext {
     signal,
     timeoutMs: of.timeoutMs,
     ...(of.pageUrl === undefined ? {} : { pageUrl: of.pageUrl }),
-    progress: (update) => of.onProgress?.(update),
+    progress: (update) => {
+      const told = isOver() ? null : progressOf(update);
+      if (told) of.onProgress?.(told);
+    },
   };
+}
+
+/** A tool's word on how far it is; null for what is none. What is shown is a copy, read once. */
+function progressOf(update: unknown): ToolProgress | null {
+  try {
+    const { done, total, text } = update as Partial<Record<keyof ToolProgress, unknown>>;
+    if (typeof done !== 'number') return null;
+    return {
+      done,
+      ...(typeof total === 'number' ? { total } : {}),
+      ...(typeof text === 'string' ? { text } : {}),
+    };
+  } catch {
+    return null;
+  }
 }
 
 interface Stopped {

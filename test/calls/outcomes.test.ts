@@ -188,3 +188,27 @@ check(
     assert.deepEqual([seen.outcome.state, 'verified' in seen.outcome && seen.outcome.verified], ['done', false]);
   },
 );
+
+check(
+  'a sign of life that is none, or that comes when the call is over, is shown to nobody and harms no call',
+  async (t) => {
+    const { holdfast } = await openDesk(t);
+    const shown: unknown[] = [];
+    let late = (): void => undefined;
+    const unreadable = new Proxy({}, { get: () => assert.fail('not to be read') });
+    const tool = noteTool({
+      execute: (_input, call) => {
+        const odd = [null, 5, {}, { done: '1' }, unreadable];
+        for (const update of [...odd, { done: 1, total: 'all', text: 7 }, { done: 2, total: 3, text: 'half', more: 1 }])
+          call.progress(update as never);
+        late = () => call.progress({ done: 3 });
+        return { ok: true };
+      },
+    });
+    const listener = { onProgress: (_callId: string, update: unknown) => void shown.push(update) };
+    const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go', { listener });
+    late();
+    assert.equal(run.view.calls[0]?.outcome?.state, 'done');
+    assert.deepEqual(shown, [{ done: 1 }, { done: 2, total: 3, text: 'half' }]);
+  },
+);
