@@ -94,7 +94,7 @@ async function standAfter(
   else await standFailed(context, driving, error.code, error.message, unwritten);
 }
 
-/** What ends a run as `failed`: the model, or its time. */
+/** What ends a run as `failed`: the model, its time, or a price that cannot be told. */
 const ENDING: ReadonlySet<string> = new Set([
   'MODEL_FAILED',
   'MODEL_STOPPED',
@@ -103,6 +103,7 @@ const ENDING: ReadonlySet<string> = new Set([
   'TRANSCRIPT_ENDED',
   'TRANSCRIPT_MISMATCH',
   'RUN_BUDGET_USED_UP',
+  'RUN_CONFIG_INVALID',
 ]);
 
 const UNBOUNDED: TurnBounds = {

@@ -41,6 +41,24 @@ for (const [what, turns, bounds, code] of rows)
     },
   );
 
+check(
+  'a price function that fails or gives no amount ends the run as failed, and nothing of the reply is written',
+  async (t) => {
+    const { holdfast } = await openDesk(t);
+    const broken = () => {
+      throw new Error('no price today');
+    };
+    const wrong = [() => Number.NaN, () => Number.POSITIVE_INFINITY, () => 'free' as unknown as number, broken];
+    for (const [i, costOf] of wrong.entries()) {
+      const run = await holdfast.agent({ name: `a${i}`, model: counted, costOf }).run('go');
+      assert.deepEqual([run.status, run.view.calls.length], ['failed', 0]);
+      assert.match(run.view.reason, /costOf/);
+      const { state } = await holdfast.runtime.runs.get(holdfast.runtime.principal, run.id);
+      assert.equal(state.status === 'failed' && state.code, 'RUN_CONFIG_INVALID');
+    }
+  },
+);
+
 check('a run whose provider counts no tokens is counted by its texts', async (t) => {
   const { holdfast } = await openDesk(t);
   const agent = { model: forgetful, tools: [noteTool({ effect: 'read' })], budgets: { maxTokens: 5 } };
