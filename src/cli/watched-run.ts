@@ -1,7 +1,8 @@
 import type { RunView, Runtime } from '../app/index.ts';
 import { viewOfRun } from '../app/index.ts';
+import type { ShownRequest } from '../approvals/index.ts';
 import { outcomeLine } from '../calls/index.ts';
-import { displayText } from '../core/index.ts';
+import { displayText, HoldfastError } from '../core/index.ts';
 import type { RunHandle, RunListener } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { askAtPrompt } from './prompt.ts';
@@ -40,15 +41,29 @@ export async function watchedRun(
 async function decideHere(context: CommandContext, runtime: Runtime, view: RunView): Promise<boolean> {
   const waits = view.status === 'waiting_confirmation' || view.pending.length > 0;
   if (!waits || context.output.json || !isInteractive(context.terminal)) return false;
-  for (const request of view.pending) {
-    const said = await askAtPrompt(request);
-    if (!said) return false;
-    await runtime.approvals.decide(runtime.principal, [
-      { requestId: request.requestId, digest: request.digest, ...said },
-    ]);
-  }
+  for (const request of view.pending) if (!(await decideOne(context, runtime, request))) return false;
   return true;
 }
+
+/** Whoever typed a wrong edit is asked again; a request that is over by now is told, and the run goes on with what it is. */
+async function decideOne(context: CommandContext, runtime: Runtime, request: ShownRequest): Promise<boolean> {
+  const { requestId, digest } = request;
+  for (;;) {
+    const said = await askAtPrompt(request);
+    if (!said) return false;
+    try {
+      await runtime.approvals.decide(runtime.principal, [{ requestId, digest, ...said }]);
+      return true;
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || !(TO_TYPE_ANEW.has(error.code) || OVER.has(error.code))) throw error;
+      context.terminal.stderr.write(`${error.code}: ${displayText(error.message)}\n`);
+      if (OVER.has(error.code)) return true;
+    }
+  }
+}
+
+const TO_TYPE_ANEW: ReadonlySet<string> = new Set(['APPROVAL_EDIT_FORBIDDEN', 'APPROVAL_ARGUMENTS_INVALID']);
+const OVER: ReadonlySet<string> = new Set(['APPROVAL_ALREADY_DECIDED', 'APPROVAL_EXPIRED']);
 
 function listenerFor({ terminal, output }: Pick<CommandContext, 'terminal' | 'output'>): RunListener {
   if (output.json) return {};

@@ -77,6 +77,18 @@ check('what is edited at the prompt is what is carried out, and the run says so'
   assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Bob\n');
 });
 
+check('an edit that may not be made is told, and the person is asked again instead of losing the run', async (t) => {
+  const { folder } = await configuredFolder(t, LETTER_AGENT);
+  const steps = [
+    [ASKED, `${KEYS.down}|${KEYS.enter}`],
+    [/The whole arguments/, `${KEYS.wipe}|{"to":"Bob","cc":"Eve"}|${KEYS.enter}`],
+    [/APPROVAL_EDIT_FORBIDDEN[^]*May it\?/, KEYS.enter],
+  ] as const;
+  const { exit, screen } = await typed(t, folder, ['run', 'Write to Ada'], steps);
+  assert.equal(exit, 0, screen);
+  assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
+});
+
 check('a rejection at the prompt runs nothing and its reason reaches the model', async (t) => {
   const { folder } = await configuredFolder(t, LETTER_AGENT);
   const steps = [
