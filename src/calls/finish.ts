@@ -1,6 +1,6 @@
 import { HoldfastError, unixSeconds, utcText } from '../core/index.ts';
 import { type LedgerRun, recordObservation, settleNext, settleOperation } from '../effects/index.ts';
-import type { PreparedRequest, Receipt, ReservedOperation } from '../operations/index.ts';
+import type { PreparedRequest, Receipt, RecordAnswer, ReservedOperation } from '../operations/index.ts';
 import { appendEvent, type Principal } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { receiptOf, type Tool, type ToolReceipt } from '../tools/index.ts';
@@ -76,14 +76,23 @@ async function writeDone(
 
 /** Both receipts, the operation and its outbox row, alone: what is kept when everything else cannot be written. */
 export async function recordReceipts(tx: Tx, context: CallsContext, of: Ending, outputText: string): Promise<void> {
+  const kept = await keepReceipts(tx, context, of, outputText);
+  if (kept !== 'succeeded') throw new NotRecorded(kept);
+}
+
+/** The same where a verdict may stand already: the receipt is then kept beside it, and the word says so. */
+export async function keepReceipts(
+  tx: Tx,
+  context: CallsContext,
+  of: Ending,
+  outputText: string,
+): Promise<RecordAnswer['kind']> {
   const now = unixSeconds(context.clock);
   const receipt = makeReceipt(of, outputText, now);
   const { statusRef, request } = of;
   const reserved = of.reserved ? { reserved: of.reserved } : {};
   const terms = { statusRef, expected: request, checked: receipt, keepChecked: true, now, ...reserved };
-  const answer = await context.operations.record(tx, terms);
-  if (answer.kind === 'succeeded') return;
-  throw new NotRecorded(answer.kind);
+  return (await context.operations.record(tx, terms)).kind;
 }
 
 /** What stood in the way of a receipt: another receipt, or a verdict that was recorded first. */

@@ -13,7 +13,7 @@ import type { CallOutcome } from './outcome.ts';
 import { currentRefusal, type Refusal } from './prepare.ts';
 import { rescue } from './rescue.ts';
 import { resultEvent, type ResultOf } from './result-event.ts';
-import { endingOf, invocationOf, isFinalNotHappened, outcomeOfStored } from './settle.ts';
+import { endingOf, invocationOf, isFinalNotHappened, outcomeOfStored, settleFound } from './settle.ts';
 import { askStatus } from './status.ts';
 import type { ToolPrincipal } from '../tools/index.ts';
 import { loadStored, type StoredCall } from './stored.ts';
@@ -54,7 +54,7 @@ export async function recoverCall(
   const asked = await askStatus(stored.call, invocation);
   if (asked?.found === 'done') {
     const looked = await lookLater(stored.call, recovery.filesystem, invocation);
-    return settled(context, principal, stored, { finding: asked, ...looked });
+    return settleFound(context, endingOf(principal, stored), { finding: asked, ...looked });
   }
   const later = unixSeconds(context.clock);
   const mayRepeat = recovery.redeliver && !isHeld(stored, later) && deliverable(stored, asked, later);
@@ -63,7 +63,7 @@ export async function recoverCall(
     return spanOfCall(context, of, () => redeliver(context, principal, stored, recovery));
   }
   if (asked?.found === 'not_done' && isFinalNotHappened(stored, later))
-    return settled(context, principal, stored, { finding: asked, seen: [], verified: false });
+    return settleFound(context, endingOf(principal, stored), { finding: asked, seen: [], verified: false });
   return { outcome: known, recorded: false };
 }
 
@@ -84,19 +84,6 @@ function deliverable(stored: StoredCall, asked: Finding | null, now: number): bo
   return effect === 'reconcilable' && asked?.found === 'not_done' && isFinalNotHappened(stored, now);
 }
 
-async function settled(
-  context: CallsContext,
-  principal: Principal,
-  stored: StoredCall,
-  found: Found,
-): Promise<Recovered> {
-  const ending = endingOf(principal, stored);
-  return {
-    outcome: await context.store.write('calls.settle', (tx) => finish(tx, context, ending, found)),
-    recorded: true,
-  };
-}
-
 async function redeliver(
   context: CallsContext,
   principal: Principal,
@@ -108,12 +95,19 @@ async function redeliver(
   const refusal = await currentRefusal(call, invocation.principal);
   if (refusal) return { ...still(statusRef, `It was not delivered again: ${refusal.reason}`), refusal };
   const leased = await context.store.write('calls.lease', (tx) => lease(tx, context, principal, stored));
-  if (!leased) return still(statusRef, 'It was not delivered again: writes are paused, or another worker has it.');
+  if (!leased) return notLeased(context, principal, statusRef);
   await context.faults.reach('outbox-claimed');
   const scope = exactScope(call.tool, call.input, recovery.filesystem);
   const attempt = await attemptExecute(call.tool, call.input, invocation);
   const finding = ofAllDeliveries(stored, await classify(call.tool, call.input, attempt));
   return conclude(context, principal, stored, { finding, scope, recovery, invocation });
+}
+
+/** Whoever has it, or was first, may have settled it by now. */
+async function notLeased(context: CallsContext, principal: Principal, statusRef: string): Promise<Recovered> {
+  const outcome = await outcomeOfStored(context, principal, statusRef);
+  if (outcome.state !== 'unknown') return { outcome, recorded: false };
+  return still(statusRef, 'It was not delivered again: writes are paused, or another worker has it.');
 }
 
 /**

@@ -2,14 +2,14 @@ import { HoldfastError } from '../core/index.ts';
 import { reasonOf } from './attempt.ts';
 import type { Finding } from './classify.ts';
 import type { CallsContext } from './context.ts';
-import { type Ending, NotRecorded, recordReceipts, unknownOutcome } from './finish.ts';
+import { type Ending, recordReceipts, unknownOutcome } from './finish.ts';
 import type { CallOutcome } from './outcome.ts';
-import { outcomeOfStored } from './settle.ts';
+import { outcomeOfOvertaken } from './settle.ts';
 
 /**
  * For when the second transaction failed after the tool ran. The receipts alone are tried once more, so that the truth
  * is not lost; whatever comes of it, the outcome that is told is unknown (OUTCOME_NOT_DURABLE) until it is read back
- * from the store. An operation that was settled meanwhile answers with its verdict.
+ * from the store. An operation that was settled or finished meanwhile answers with what is stored.
  */
 export async function rescue(
   context: CallsContext,
@@ -17,14 +17,13 @@ export async function rescue(
   finding: Finding,
   error: unknown,
 ): Promise<CallOutcome> {
-  if (error instanceof NotRecorded && error.why === 'settled')
-    return outcomeOfStored(context, ending.principal, ending.statusRef);
-  if (finding.found === 'done') {
-    try {
+  try {
+    const stored = await outcomeOfOvertaken(context, ending, finding, error);
+    if (stored) return stored;
+    if (finding.found === 'done')
       await context.store.write('calls.receipts', (tx) => recordReceipts(tx, context, ending, finding.text));
-    } catch {
-      // The first error is the one that is told.
-    }
+  } catch {
+    // The first error is the one that is told.
   }
   const why = error instanceof HoldfastError ? error.message : reasonOf(error);
   return unknownOutcome(ending.statusRef, 'OUTCOME_NOT_DURABLE', `The outcome could not be written down: ${why}`);

@@ -1,5 +1,5 @@
 import type { Filesystem } from '../effects/index.ts';
-import { fail, JSON_PROFILES, readCanonicalJson, unixSeconds } from '../core/index.ts';
+import { fail, HoldfastError, JSON_PROFILES, readCanonicalJson, unixSeconds } from '../core/index.ts';
 import {
   knownOutcome,
   Principal as OperationPrincipal,
@@ -9,7 +9,8 @@ import {
 import { appendEvent, type Principal } from '../sessions/index.ts';
 import type { Invocation } from './attempt.ts';
 import type { CallsContext } from './context.ts';
-import { type Ending, finish, type Found, settleEffects, unknownOutcome } from './finish.ts';
+import type { Finding } from './classify.ts';
+import { type Ending, finish, type Found, keepReceipts, NotRecorded, settleEffects, unknownOutcome } from './finish.ts';
 import { lookLater } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
 import { resultEvent, type ResultOf } from './result-event.ts';
@@ -110,13 +111,55 @@ export async function settleByStatus(
     });
   const invocation = invocationOf(principal, stored);
   const finding = await askStatus(stored.call, invocation);
-  if (!finding || finding.found === 'unknown') return { ...known, ...(finding ? { reason: finding.reason } : {}) };
+  if (!finding || finding.found === 'unknown') {
+    const later = await outcomeOfStored(context, principal, statusRef);
+    return later.state === 'unknown' && finding ? { ...later, reason: finding.reason } : later;
+  }
   if (finding.found === 'not_done' && !isFinalNotHappened(stored, unixSeconds(context.clock)))
     return { ...known, reason: 'It has not happened yet; a request under way could still make it happen.' };
   const looked =
     finding.found === 'done' ? await lookLater(stored.call, filesystem, invocation) : { seen: [], verified: false };
   const found: Found = { finding, ...looked };
-  return context.store.write('calls.settle', (tx) => finish(tx, context, endingOf(principal, stored), found));
+  return (await settleFound(context, endingOf(principal, stored), found)).outcome;
+}
+
+/** Writes down what was found out, or answers what somebody else wrote down first; `recorded` is false for that. */
+export async function settleFound(
+  context: CallsContext,
+  ending: Ending,
+  found: Found,
+): Promise<{ readonly outcome: CallOutcome; readonly recorded: boolean }> {
+  try {
+    const outcome = await context.store.write('calls.settle', (tx) => finish(tx, context, ending, found));
+    return { outcome, recorded: true };
+  } catch (error) {
+    const outcome = await outcomeOfOvertaken(context, ending, found.finding, error);
+    if (outcome === null) throw error;
+    return { outcome, recorded: false };
+  }
+}
+
+/** What a verdict is refused with where somebody else was first, or has the call in hand. */
+const OVERTAKEN = new Set<string>(['OPERATION_SETTLED', 'OPERATION_SUCCEEDED', 'OPERATION_LEASE_RUNNING']);
+
+/**
+ * What is known of a call that somebody else settled, finished or took up while this process asked or delivered: what is
+ * stored stands, and a receipt that this process has is kept beside a verdict. Null where the error is any other one.
+ */
+export async function outcomeOfOvertaken(
+  context: CallsContext,
+  ending: Ending,
+  finding: Finding,
+  error: unknown,
+): Promise<CallOutcome | null> {
+  const overtaken =
+    error instanceof NotRecorded
+      ? error.why !== 'no_receipt'
+      : error instanceof HoldfastError && OVERTAKEN.has(error.code);
+  if (!overtaken) return null;
+  if (finding.found === 'done')
+    await context.store.write('calls.receipts', (tx) => keepReceipts(tx, context, ending, finding.text));
+  return outcomeOfStored(context, ending.principal, ending.statusRef);
 }
 
 /** `not_happened` is final only when nothing under way can still take effect. */

@@ -4,6 +4,7 @@ import {
   type PreparedRequest,
   prepareRequest,
   Principal as OperationPrincipal,
+  proveStored,
   ToolCall,
   type WholeOperation,
 } from '../operations/index.ts';
@@ -27,10 +28,12 @@ export interface StoredCall {
 
 /**
  * Loads an operation with the tool of exactly the revisions it was made under, retired ones included. Throws
- * OPERATION_NOT_FOUND, or TOOL_UNKNOWN where that tool is not registered in this process.
+ * OPERATION_NOT_FOUND, OPERATION_RECORD_BROKEN, or TOOL_UNKNOWN where that tool is not registered in this process.
  */
 export async function loadStored(context: CallsContext, principal: Principal, statusRef: string): Promise<StoredCall> {
   const whole = await context.operations.stored(new OperationPrincipal(principal.tenant, principal.subject), statusRef);
+  // What is asked, delivered and written down comes from the record: it fits itself, or nothing is done.
+  proveStored(whole, statusRef);
   const { operation } = whole;
   const tool = context.tools.revision(operation.scope.tool, operation.revisions);
   if (!tool)

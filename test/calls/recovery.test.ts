@@ -69,6 +69,9 @@ for (const [what, sql] of CHANGED)
     clock.advance(60_000);
     await runtime.store.write('test', (tx) => tx.run(sql));
     await assert.rejects(recover(), { code: 'OPERATION_RECORD_BROKEN' });
+    await assert.rejects(settleByStatus(runtime.calls, runtime.principal, statusRef, runtime.filesystem), {
+      code: 'OPERATION_RECORD_BROKEN',
+    });
     assert.equal(sent(), 1);
     const said = { verdict: 'not_done', reason: 'seen' } as const;
     await assert.rejects(settleByPerson(runtime.calls, runtime.principal, statusRef, said), {

@@ -1,0 +1,85 @@
+import type { TestContext } from 'node:test';
+import { recoverCall, settleByPerson, settleByStatus } from '../../src/calls/index.ts';
+import { Principal } from '../../src/operations/index.ts';
+import { assert, check, manualClock } from '../support/index.ts';
+import { callsThenDone, noteTool, openDesk } from './desk.ts';
+
+type Said = 'done' | 'not_done';
+
+/** A desk whose tool does what a test says once the operation is under way, with everything that can settle it. */
+async function desk(t: TestContext) {
+  const clock = manualClock(Date.now());
+  const { holdfast } = await openDesk(t, { clock, instanceLeaseMs: 600_000 });
+  const { runtime } = holdfast;
+  const { calls, filesystem, operations, principal } = runtime;
+  const asker = new Principal(principal.tenant, principal.subject);
+  const view = async () => {
+    const page = await operations.list(asker, { now: Math.floor(clock.nowMs() / 1000) });
+    const [only] = page.operations;
+    if (!only) throw new Error('there is no operation');
+    return only;
+  };
+  const ways = {
+    person: async (said: Said) =>
+      settleByPerson(calls, principal, (await view()).statusRef, { verdict: said, reason: 'seen' }),
+    status: async () => settleByStatus(calls, principal, (await view()).statusRef, filesystem),
+    recover: async () => {
+      const recovery = { filesystem, signal: new AbortController().signal, redeliver: true };
+      return (await recoverCall(calls, principal, (await view()).statusRef, recovery)).outcome;
+    },
+  };
+  const late = () => operations.counts().then((counts) => counts.downstream_receipts);
+  return { clock, holdfast, runtime, view, ways, late };
+}
+
+for (const said of ['done', 'not_done'] as const)
+  check(
+    `a receipt that comes after a person said ${said} is kept and shown beside the verdict, which stands`,
+    async (t) => {
+      const { clock, holdfast, view, ways } = await desk(t);
+      const execute = async () => {
+        clock.advance(120_000);
+        await ways.person(said);
+        return { ok: true };
+      };
+      const agent = holdfast.agent({ model: callsThenDone([{}]), tools: [noteTool({ execute })] });
+      const run = await agent.run('go');
+      assert.equal(run.view.calls[0]?.outcome?.state, said);
+      const { known, lateReceipt, receipt } = await view();
+      assert.deepEqual([known, receipt, lateReceipt?.resultJson], [said, null, '{"ok":true}']);
+    },
+  );
+
+for (const way of ['status', 'recover'] as const)
+  for (const [first, answer, state, receipts] of [
+    ['a person that says it did', 'happened', 'done', 1],
+    ['a person that says it did not', 'happened', 'not_done', 1],
+    ['another that asks', 'happened', 'done', 1],
+    ['another that asks', 'not_happened', 'not_done', 0],
+  ] as const)
+    check(`${way}: while ${answer} is on its way, ${first} comes first, and that is what is answered`, async (t) => {
+      const { clock, holdfast, late, view, ways } = await desk(t);
+      let asked = -1;
+      const status = async () => {
+        // The first question comes with the call itself, and the second one is the test's.
+        asked += 1;
+        if (asked === 0) return { state: 'unknown' } as const;
+        if (asked === 1) {
+          clock.advance(2_000);
+          await (first === 'another that asks' ? ways.status() : ways.person(state));
+          clock.advance(2_000);
+        }
+        return answer === 'happened'
+          ? ({ state: 'happened', output: { ok: true } } as const)
+          : ({ state: 'not_happened' } as const);
+      };
+      const execute = () => {
+        throw new Error('connection reset');
+      };
+      const tool = noteTool({ effect: 'reconcilable', execute, status });
+      await holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go');
+      clock.advance(120_000);
+      assert.equal((await ways[way]()).state, state);
+      assert.equal((await view()).known, state);
+      assert.equal(await late(), receipts);
+    });
