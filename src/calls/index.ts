@@ -22,7 +22,7 @@ export { type CallOutcome, isFinal, OUTCOME_STATES, type OutcomeState, type Sett
 export { outcomeDocument, outcomeForModel, outcomeLine } from './outcome-rendering.ts';
 export { prepareCall } from './prepare.ts';
 export { propose, type Proposed, type Reply } from './propose.ts';
-export { provedOutcomeOfStored } from './proved-outcome.ts';
+export { outcomeOfLedgerCall } from './ledger-call.ts';
 export { rehearseCall } from './rehearsal.ts';
 export { recordRecovered, recoverCall, type Recovered, type Recovery } from './recover.ts';
 export { outcomeOfResult, RESULT_PATHS, resultEvent, type ResultOf } from './result-event.ts';

@@ -3,6 +3,7 @@ import { fail, HoldfastError, JSON_PROFILES, readCanonicalJson, unixSeconds } fr
 import {
   knownOutcome,
   Principal as OperationPrincipal,
+  proveStored,
   type VerdictKind,
   type WholeOperation,
 } from '../operations/index.ts';
@@ -19,20 +20,21 @@ import { askStatus } from './status.ts';
 import { loadStored, type StoredCall } from './stored.ts';
 
 /**
- * What an operation's own records say became of it, and nothing else: its tool need not be known here. Asks nobody and
- * writes nothing. Throws OPERATION_NOT_FOUND.
+ * What an operation's own records say became of it, proved by each other, and nothing else: its tool need not be known
+ * here. Asks nobody and writes nothing. Throws OPERATION_NOT_FOUND, OPERATION_RECORD_BROKEN.
  */
 export async function outcomeOfStored(
-  context: CallsContext,
+  context: Pick<CallsContext, 'operations' | 'clock'>,
   principal: Principal,
   statusRef: string,
 ): Promise<CallOutcome> {
   const { tenant, subject } = principal;
   const whole = await context.operations.stored(new OperationPrincipal(tenant, subject), statusRef);
+  proveStored(whole, statusRef);
   return outcomeOfWhole(whole, unixSeconds(context.clock));
 }
 
-export function outcomeOfWhole({ operation, outbox, local }: WholeOperation, now: number): CallOutcome {
+function outcomeOfWhole({ operation, outbox, local }: WholeOperation, now: number): CallOutcome {
   const { statusRef, verdict } = operation;
   const receipt = local;
   switch (knownOutcome(operation, outbox, now)) {

@@ -27,16 +27,20 @@ export function outputTo(terminal: Terminal, json: boolean): Output {
     },
     error: async (error) => {
       // The error table is loaded when there is an error to look up: help and version start without it.
-      const { asKnown } = await import('./known-error.ts');
+      const [{ asKnown }, { displayLines }] = await Promise.all([
+        import('./known-error.ts'),
+        import('../core/index.ts'),
+      ]);
       const known = asKnown(error);
       const colours = pc.createColors(wantsColours(terminal.stderr, terminal.env));
       if (json) terminal.stdout.write(`${JSON.stringify({ error: known.toJSON() })}\n`);
-      else terminal.stderr.write(errorText(known.toJSON(), colours));
+      else terminal.stderr.write(errorText(known.toJSON(), displayLines, colours));
       return known.exitCode;
     },
   };
 }
 
-function errorText({ code, message, resolve }: ErrorBody, colours: Colours): string {
-  return `${colours.red(code)}: ${message}\n  ${colours.dim('what resolves it:')} ${resolve}\n`;
+/** What an error says may hold what somebody wrote: names, arguments, words of another program. */
+function errorText({ code, message, resolve }: ErrorBody, shown: (text: string) => string, colours: Colours): string {
+  return `${colours.red(code)}: ${shown(message)}\n  ${colours.dim('what resolves it:')} ${shown(resolve)}\n`;
 }

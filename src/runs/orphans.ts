@@ -4,7 +4,7 @@ import {
   type LedgerCall,
   ledgerCalls,
   ledgerResultOf,
-  provedOutcomeOfStored,
+  outcomeOfLedgerCall,
   resultEvent,
 } from '../calls/index.ts';
 import { latestRequest } from '../approvals/index.ts';
@@ -175,7 +175,7 @@ export async function leftOf(context: ProofContext, run: RunRecord, known?: read
   let unknown: string | null = null;
   for (const call of calls) {
     if (call.statusRef === null || (call.hasResult && call.outcome?.state !== 'unknown')) continue;
-    const outcome = await provedOutcomeOfStored(context, run.principal, call.statusRef);
+    const outcome = await outcomeOfLedgerCall(context, run.principal, call.statusRef);
     if (!call.hasResult) results.push(resultEvent(ledgerResultOf(groupId, run.runId, call), outcome));
     if (outcome.state === 'unknown') unknown = call.toolName;
   }

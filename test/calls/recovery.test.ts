@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
 import { auditEverything } from '../../src/app/index.ts';
-import { recoverCall, settleByPerson, settleByStatus } from '../../src/calls/index.ts';
+import { outcomeOfStored, recoverCall, settleByPerson, settleByStatus } from '../../src/calls/index.ts';
 import { verifyRun } from '../../src/effects/index.ts';
 import { NotDone } from '../../src/index.ts';
 import { disarm } from '../support/autonomy-attacks.ts';
@@ -61,13 +61,17 @@ const CHANGED: readonly (readonly [what: string, sql: string])[] = [
   ['arguments', `UPDATE operations SET arguments_json = '{"note":"silk"}'`],
   ['key', `UPDATE operations SET idempotency_key = 'another'`],
   ['approval', `UPDATE operations SET approval_digest = '${'f'.repeat(64)}'`],
+  ['state', `UPDATE operations SET state = 'succeeded', completed_at = updated_at`],
 ];
 
 for (const [what, sql] of CHANGED)
-  check(`a call whose stored ${what} somebody changed is neither delivered again nor settled`, async (t) => {
+  check(`a call whose stored ${what} somebody changed is neither told, delivered again nor settled`, async (t) => {
     const { clock, recover, runtime, sent, statusRef } = await interrupted(t, { effect: 'idempotent' });
     clock.advance(60_000);
     await runtime.store.write('test', (tx) => tx.run(sql));
+    await assert.rejects(outcomeOfStored(runtime.calls, runtime.principal, statusRef), {
+      code: 'OPERATION_RECORD_BROKEN',
+    });
     await assert.rejects(recover(), { code: 'OPERATION_RECORD_BROKEN' });
     await assert.rejects(settleByStatus(runtime.calls, runtime.principal, statusRef, runtime.filesystem), {
       code: 'OPERATION_RECORD_BROKEN',

@@ -124,3 +124,10 @@ check('an older Node.js gets one clear line and exit 2', async () => {
     stderr: 'holdfast needs Node.js 22.18 or newer; this is 22.17.1.\n',
   });
 });
+
+check('a control character in what an error repeats is shown, and not sent to the terminal', async () => {
+  const { exit, stderr } = await holdfast(['no-such\u001b[31m-command']);
+  assert.equal(exit, 2);
+  assert.match(stderr, /no-such\\u001b\[31m-command/);
+  assert.ok(!stderr.includes('\u001b'));
+});
