@@ -36,6 +36,7 @@ export function operationDocument(view: OperationView): JsonObject {
       reason: verdict.reason,
       decided_at: verdict.decidedAt,
     },
+    damage: view.damage,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { operationDocument, type Runtime } from '../app/index.ts';
-import { displayText, fail, type JsonObject } from '../core/index.ts';
+import { displayText, fail } from '../core/index.ts';
 import type { OperationView } from '../operations/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { DEFAULT_LIST_LIMIT, nextPageLine, operationLines, operationRow } from './operation-lines.ts';
@@ -67,8 +67,6 @@ export function define(command: Command, context: CommandContext): void {
     .action((options: RunOptions) => run(() => audit(context, options)));
 }
 
-const documentOf = (view: OperationView): JsonObject => ({ ...operationDocument(view), damage: view.damage });
-
 const seconds = (runtime: Runtime): number => Math.floor(runtime.calls.clock.nowMs() / 1000);
 
 function list(context: CommandContext, options: ListOptions): Promise<ExitCode> {
@@ -80,7 +78,7 @@ function list(context: CommandContext, options: ListOptions): Promise<ExitCode> 
       ...(options.before === undefined ? {} : { before: Number(options.before) }),
     });
     context.output.result({
-      document: { operations: page.operations.map(documentOf), next: page.next },
+      document: { operations: page.operations.map(operationDocument), next: page.next },
       lines: (colours) => [
         ...(page.operations.length === 0 ? ['There are none.'] : []),
         ...page.operations.map((view) => operationRow(view, colours)),
@@ -97,7 +95,7 @@ function show(context: CommandContext, ref: string, options: RunOptions): Promis
 
 async function tell(context: CommandContext, runtime: Runtime, ref: string): Promise<ExitCode> {
   const view: OperationView = await runtime.operations.show(runtime.principal, ref, seconds(runtime));
-  context.output.result({ document: documentOf(view), lines: (colours) => operationLines(view, colours) });
+  context.output.result({ document: operationDocument(view), lines: (colours) => operationLines(view, colours) });
   return view.known === 'done' || view.known === 'not_done' ? 0 : 1;
 }
 

@@ -1,7 +1,8 @@
 import { GatewayRefusal } from '../../src/client/index.ts';
 import { killedAt, rowsOf, runOfAgent, tamper } from '../runs/damage-world.ts';
+import { callsThenDone, noteTool } from '../calls/desk.ts';
 import { assert, check } from '../support/index.ts';
-import { openWorld } from './world.ts';
+import { openWorld, untilRun } from './world.ts';
 
 const damaged = (error: unknown): boolean => {
   assert.ok(error instanceof GatewayRefusal);
@@ -36,4 +37,25 @@ check('a gateway on a folder with a damaged run serves the others, shows it, and
     page.damaged.map((run) => [run.run_id, run.code]),
     [[clerk, 'RUN_RECORD_BROKEN']],
   );
+});
+
+check('an operation whose record is damaged is shown over HTTP with why, beside the others', async (t) => {
+  const tools = [noteTool()];
+  const { client, dataDir } = await openWorld(t, { tools, model: callsThenDone([{ note: 'milk' }, { note: 'silk' }]) });
+  const agent = await client(['agent']);
+  const { run_id: runId } = await agent.startRun({ task: 'go' });
+  await untilRun(agent, runId, 'completed');
+  const [sound, sick] = (await agent.listOperations()).operations;
+  assert.deepEqual([sound?.damage, sick?.damage], [null, null]);
+  const damage = 'A stored operation record is not what it must be: ';
+  for (const [change, why] of [
+    ['lease_until = 9223372036854775807', 'a stored number is beyond 2^53'],
+    [`state = 'pending'`, 'it succeeded without a delivered outbox row and both receipts'],
+  ]) {
+    tamper(dataDir, `UPDATE outbox SET ${change} WHERE operation_pk = 1`);
+    const shown = await agent.showOperation(sick?.status_ref ?? '');
+    assert.deepEqual([shown.outcome, shown.progress, shown.damage], ['unknown', 'unknown', `${damage}${why}.`]);
+    assert.deepEqual((await agent.listOperations()).operations, [sound, shown]);
+    tamper(dataDir, 'UPDATE outbox SET lease_until = NULL WHERE operation_pk = 1');
+  }
 });

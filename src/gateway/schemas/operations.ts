@@ -33,6 +33,8 @@ export const operation = z.strictObject({
       decided_at: seconds,
     })
     .nullable(),
+  /** Why its record cannot be believed; what is known of it is then `unknown`, whatever the other members say. */
+  damage: text.nullable(),
 });
 
 export const operationPage = z.strictObject({ operations: z.array(operation), next });
