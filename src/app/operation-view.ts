@@ -1,6 +1,6 @@
 import { ledgerResultOfStored, recordRecovered, recoverCall } from '../calls/index.ts';
 import { fail, type JsonObject } from '../core/index.ts';
-import { type OperationView, Principal as OperationPrincipal } from '../operations/index.ts';
+import { type OperationView, Principal as OperationPrincipal, proveStored } from '../operations/index.ts';
 import { findRunOfTurn } from '../runs/index.ts';
 import { type Principal, requireGroup } from '../sessions/index.ts';
 import { principalNow } from './principal-now.ts';
@@ -43,8 +43,8 @@ export function operationDocument(view: OperationView): JsonObject {
 /**
  * Moves an operation whose outcome is unknown on: its tool is asked, and it is delivered again under the same key where
  * the tool allows that. The tool's rules are asked about whoever the call is of, with the roles that principal has now:
- * those of whoever wants it delivered lend it nothing. Throws OPERATION_NOT_FOUND, TOOL_UNKNOWN, CALL_NOT_AUTHORIZED,
- * BUSINESS_RULE_VIOLATION.
+ * those of whoever wants it delivered lend it nothing. Throws OPERATION_NOT_FOUND, OPERATION_RECORD_BROKEN, TOOL_UNKNOWN,
+ * CALL_NOT_AUTHORIZED, BUSINESS_RULE_VIOLATION.
  */
 export async function deliverAgain(runtime: Runtime, principal: Principal, statusRef: string): Promise<void> {
   const requester = await requesterOf(runtime, principal, statusRef);
@@ -65,7 +65,10 @@ export async function deliverAgain(runtime: Runtime, principal: Principal, statu
 async function requesterOf(runtime: Runtime, principal: Principal, statusRef: string): Promise<Principal> {
   const { store, operations, calls, principal: owner } = runtime;
   const { tenant, subject } = principal;
-  const { operation } = await operations.stored(new OperationPrincipal(tenant, subject), statusRef);
+  const whole = await operations.stored(new OperationPrincipal(tenant, subject), statusRef);
+  // Whose call it is, is read from the record: it fits itself, or nobody is looked for.
+  proveStored(whole, statusRef);
+  const { operation } = whole;
   const requester = await store.read('app.requester', async (tx) => {
     // A call's response id is the id of its action group.
     const group = await requireGroup(tx, principal, operation.first.responseId);

@@ -2,7 +2,7 @@ import { GatewayRefusal } from '../../src/client/index.ts';
 import { killedAt, rowsOf, runOfAgent, tamper } from '../runs/damage-world.ts';
 import { callsThenDone, noteTool } from '../calls/desk.ts';
 import { assert, check } from '../support/index.ts';
-import { openWorld, untilRun } from './world.ts';
+import { leapingClock, openWorld, untilRun } from './world.ts';
 
 const damaged = (error: unknown): boolean => {
   assert.ok(error instanceof GatewayRefusal);
@@ -58,4 +58,27 @@ check('an operation whose record is damaged is shown over HTTP with why, beside 
     assert.deepEqual((await agent.listOperations()).operations, [sound, shown]);
     tamper(dataDir, 'UPDATE outbox SET lease_until = NULL WHERE operation_pk = 1');
   }
+});
+
+check('an operation that names another first reply than it had is damaged, and is not delivered', async (t) => {
+  const { options: holdfast, pastTheLease } = leapingClock();
+  const delivered: unknown[] = [];
+  const execute = (input: unknown) => {
+    delivered.push(input);
+    throw new Error('the line broke');
+  };
+  const tools = [noteTool({ effect: 'idempotent', timeoutMs: 1000, execute })];
+  const { client, dataDir } = await openWorld(t, { holdfast, tools });
+  const agent = await client(['agent']);
+  const { run_id: runId } = await agent.startRun({ task: 'go' });
+  await untilRun(agent, runId, 'failed');
+  const [operation] = (await agent.listOperations()).operations;
+  const ref = operation?.status_ref ?? '';
+  tamper(dataDir, `UPDATE operations SET first_response_id = 'another'`);
+  pastTheLease();
+  const broken = { code: 'OPERATION_RECORD_BROKEN', status: 500 };
+  await assert.rejects(agent.processOperation(ref), broken);
+  await assert.rejects(agent.askOperation(ref), broken);
+  assert.match((await agent.showOperation(ref)).damage ?? '', /evidence of its approval does not fit/);
+  assert.equal(delivered.length, 1);
 });
