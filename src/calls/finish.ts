@@ -57,7 +57,7 @@ async function write(tx: Tx, context: CallsContext, of: Ending, found: Found): P
     case 'not_done':
       return writeNotDone(tx, context, of, finding);
     case 'unknown':
-      return unknownOutcome(of.statusRef, finding.code, finding.reason);
+      return writeUnknown(tx, context, of, finding);
   }
 }
 
@@ -95,12 +95,12 @@ export async function keepReceipts(
   return (await context.operations.record(tx, terms)).kind;
 }
 
-/** What stood in the way of a receipt: another receipt, or a verdict that was recorded first. */
+/** What stood in the way of an outcome: another receipt, or a receipt or verdict that was recorded first. */
 export class NotRecorded extends Error {
   readonly why: 'no_receipt' | 'unchecked' | 'settled';
 
   constructor(why: 'no_receipt' | 'unchecked' | 'settled') {
-    super(`the receipt was not recorded: ${why}`);
+    super(`the outcome was not recorded: ${why}`);
     this.why = why;
   }
 }
@@ -145,6 +145,17 @@ async function writeNotDone(
   });
   await settleEffects(tx, of, { execution: 'not_executed', impact: 'none' });
   return { state: 'not_done', code, reason, settledBy: of.settledBy };
+}
+
+/** That one call does not know takes nothing back of what a receipt or a verdict has said meanwhile. */
+async function writeUnknown(
+  tx: Tx,
+  context: CallsContext,
+  of: Ending,
+  finding: Extract<Finding, { found: 'unknown' }>,
+): Promise<CallOutcome> {
+  if (await context.operations.isOver(tx, of.statusRef)) throw new NotRecorded('settled');
+  return unknownOutcome(of.statusRef, finding.code, finding.reason);
 }
 
 type EffectEnd =

@@ -127,6 +127,8 @@ export interface OperationQueries {
   readonly auditPage: string;
   /** Finishes an operation of which everything is still as its reserver stored it. */
   readonly reservedSucceeded: string;
+  /** A row where the operation has its receipt or its verdict. */
+  readonly isOver: string;
   listPage(open: boolean): string;
 }
 
@@ -139,12 +141,14 @@ export function operationQueries(withVerdicts: boolean): OperationQueries {
   const join = withVerdicts ? JOIN_VERDICT : '';
   const whole = `SELECT ${OPERATION}${verdict}, ${WHOLE} FROM operations o
     ${JOIN_OUTBOX} ${JOIN_DOWNSTREAM} ${JOIN_LOCAL} ${join}`;
+  const settled = 'EXISTS (SELECT 1 FROM operation_verdicts v WHERE v.operation_pk = o.operation_pk)';
   const unsettled = withVerdicts ? 'AND v.operation_pk IS NULL' : '';
   return {
     byScope: `SELECT ${OPERATION}${verdict} FROM operations o ${join} WHERE ${SCOPE.replaceAll(/(\w+) = /g, 'o.$1 = ')}`,
     forLease: `SELECT ${OPERATION}${verdict}, ${OUTBOX} FROM operations o ${JOIN_OUTBOX} ${join} WHERE o.status_ref = ?`,
     whole: `${whole} WHERE o.status_ref = ?`,
     reservedSucceeded: withVerdicts ? `${RESERVED_SUCCEEDED} AND ${NO_VERDICT}` : RESERVED_SUCCEEDED,
+    isOver: `SELECT 1 FROM operations o WHERE o.status_ref = ? AND (o.state = 'succeeded'${withVerdicts ? ` OR ${settled}` : ''})`,
     auditPage: `${whole} WHERE o.operation_pk > ? ORDER BY o.operation_pk LIMIT ?`,
     listPage: (open) => `${whole} WHERE o.tenant_id = ? AND o.operation_pk < ?
       ${open ? `AND o.state <> 'succeeded' ${unsettled}` : ''} ORDER BY o.operation_pk DESC LIMIT ?`,

@@ -42,7 +42,7 @@ import type { PreparedRequest } from './request.ts';
 import { reserve, type Reservation, type ReserveTerms, type RuleAnswer } from './reserve.ts';
 import { answerSucceeded } from './results.ts';
 import type { WholeOperation } from './rows.ts';
-import { type PersonVerdict, settle, settleByPerson } from './settle.ts';
+import { isOver, type PersonVerdict, settle, settleByPerson } from './settle.ts';
 import { queryStatus, type StatusQuery } from './status.ts';
 import { findUnresolvedTwin } from './twins.ts';
 
@@ -191,6 +191,11 @@ export class Operations {
   /** Records a verdict in this transaction. */
   settle(tx: Tx, statusRef: string, tenant: string, verdict: Verdict): Promise<void> {
     return settle(tx, this.#context, statusRef, tenant, verdict);
+  }
+
+  /** Whether an operation has its receipt or its verdict, as this transaction sees it. */
+  isOver(tx: ReadTx, statusRef: string): Promise<boolean> {
+    return isOver(tx, this.#context, statusRef);
   }
 
   /** The unresolved operation of the same request under another key, or null. Needs the verdict tables. */

@@ -1,5 +1,5 @@
 import { codePointsWithin, fail, isBlank, requireText, requireUnixSeconds, storableText } from '../core/index.ts';
-import type { Tx } from '../store/index.ts';
+import type { ReadTx, Tx } from '../store/index.ts';
 import { MAX_IDENTIFIER_CHARS, MAX_REASON_CHARS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
 import { isStatusRef } from './digests.ts';
@@ -64,6 +64,11 @@ export async function settle(
   const { verdict: kind, source, decidedBy, reason, decidedAt } = verdict;
   await tx.run(INSERT_VERDICT, [record.pk, kind, source, decidedBy, reason, decidedAt]);
   await context.onChange?.(tx, { kind: 'settled', tenant, statusRef });
+}
+
+/** Whether an operation has its receipt or its verdict: what is found out later changes nothing of that. */
+export async function isOver(tx: ReadTx, context: OperationsContext, statusRef: string): Promise<boolean> {
+  return (await tx.get(context.queries.isOver, [statusRef])) !== undefined;
 }
 
 /** What was found out about an operation, recorded where verdicts are installed; elsewhere it stays as it is. */

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { recoverCall, settleByPerson, settleByStatus } from '../../src/calls/index.ts';
+import { outcomeOfStored, recoverCall, settleByPerson, settleByStatus } from '../../src/calls/index.ts';
 import { Principal } from '../../src/operations/index.ts';
 import { assert, check, manualClock } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
@@ -49,6 +49,39 @@ for (const said of ['done', 'not_done'] as const)
       assert.deepEqual([known, receipt, lateReceipt?.resultJson], [said, null, '{"ok":true}']);
     },
   );
+
+for (const said of ['done', 'not_done'] as const)
+  check(`a call that ends without an answer after a person said ${said} takes nothing back`, async (t) => {
+    const { clock, holdfast, runtime, view, ways } = await desk(t);
+    const execute = async () => {
+      clock.advance(120_000);
+      await ways.person(said);
+      throw new Error('connection reset');
+    };
+    const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [noteTool({ execute })] }).run('go');
+    const { known, statusRef } = await view();
+    const stored = await outcomeOfStored(runtime.calls, runtime.principal, statusRef);
+    assert.deepEqual([run.view.calls[0]?.outcome?.state, stored.state, known], [said, said, said]);
+    assert.equal(run.status, 'completed');
+  });
+
+check('a delivery that ends without an answer after a person said done takes nothing back', async (t) => {
+  const { clock, holdfast, view, ways } = await desk(t);
+  let sent = 0;
+  const execute = async () => {
+    sent += 1;
+    clock.advance(120_000);
+    if (sent === 2) await ways.person('done');
+    throw new Error('connection reset');
+  };
+  const tool = noteTool({ effect: 'idempotent', execute });
+  const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go');
+  assert.equal((await ways.recover()).state, 'done');
+  assert.equal(sent, 2);
+  assert.equal((await view()).known, 'done');
+  await run.refresh();
+  assert.equal(run.view.calls[0]?.outcome?.state, 'done');
+});
 
 for (const way of ['status', 'recover'] as const)
   for (const [first, answer, state, receipts] of [
