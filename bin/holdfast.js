@@ -27,6 +27,12 @@ if (major < 22 || (major === 22 && minor < 18)) {
     stream.on('error', (error) => {
       if (error.code !== 'EPIPE') throw error;
     });
-  process.on('uncaughtException', async (error) => process.exit(await fatal(error, process.argv.slice(2), process)));
+  // The first one is told; what else is thrown until the process has ended comes of it.
+  let isEnding = false;
+  process.on('uncaughtException', async (error) => {
+    if (isEnding) return;
+    isEnding = true;
+    process.exit(await fatal(error, process.argv.slice(2), process).catch(() => 2));
+  });
   process.exitCode = await main(process.argv.slice(2), process);
 }

@@ -36,8 +36,8 @@ async function work(argv: readonly string[], terminal: Terminal): Promise<number
   }
 }
 
-/** For an error that nothing caught: tells its kind as `main` would, and gives the exit code. */
+/** For an error that nothing caught: tells its kind, and the run that it cut short, and gives the exit code. */
 export async function fatal(error: unknown, argv: readonly string[], terminal: Terminal): Promise<number> {
-  const { outputTo } = await import('./output.ts');
-  return outputTo(terminal, argv.includes('--json')).error(error);
+  const [{ asEarlyEnd }, { outputTo }] = await Promise.all([import('./early-end.ts'), import('./output.ts')]);
+  return outputTo(terminal, argv.includes('--json')).error(asEarlyEnd(error));
 }

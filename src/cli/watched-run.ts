@@ -5,6 +5,7 @@ import { outcomeLine } from '../calls/index.ts';
 import { displayText, HoldfastError } from '../core/index.ts';
 import type { RunHandle, RunListener } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
+import { watchForEarlyEnd } from './early-end.ts';
 import { askAtPrompt } from './prompt.ts';
 import { tell } from './tell-run.ts';
 import { isInteractive } from './terminal.ts';
@@ -22,7 +23,7 @@ export async function watchedRun(
   const listener = listenerFor(context);
   let handle = await begin(listener);
   const runId = (): string => handle.runId;
-  const unhookExit = tellOfEarlyExit(context, runId);
+  const unhookExit = watchForEarlyEnd(context.terminal, runId);
   const unhook = stopOnInterrupt(context, runtime, runId, unhookExit);
   try {
     for (;;) {
@@ -106,19 +107,4 @@ function stopOnInterrupt(
   };
   process.on('SIGINT', onInterrupt);
   return () => void process.off('SIGINT', onInterrupt);
-}
-
-/**
- * Tools run in this process, and may end it. That is never exit code 0: the run did not come to its stand. What ends the
- * process from outside leaves no word.
- */
-function tellOfEarlyExit({ terminal }: CommandContext, runId: () => string): () => void {
-  const onExit = (code: number): void => {
-    if (code === 0) process.exitCode = 1;
-    terminal.stderr.write(
-      `The process ended before its run. What had started is unknown until it is known: holdfast runs show ${runId()}\n`,
-    );
-  };
-  process.on('exit', onExit);
-  return () => void process.off('exit', onExit);
 }

@@ -1,12 +1,26 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assert, check, configuredFolder, LETTER_AGENT } from '../support/index.ts';
+import { assert, check, type ConfiguredFolder, configuredFolder, LETTER_AGENT } from '../support/index.ts';
 
 const RUN = /^run ([0-9a-f]{32})/m;
 const APPROVE = /holdfast (approvals approve [0-9a-f]{32} --digest [0-9a-f]{64})/;
 const GO_ON = /to go on: holdfast (runs resume [0-9a-f]{32})/;
 
 const found = (text: string, what: RegExp): string => what.exec(text)?.[1] ?? `nothing like ${String(what)}`;
+
+/** So that a process that has ended is soon known to be gone. */
+function leaseForHalfASecond(folder: string): void {
+  const config = join(folder, 'holdfast.config.ts');
+  const text = readFileSync(config, 'utf8');
+  writeFileSync(config, text.replace('defineConfig({', 'defineConfig({ instanceLeaseMs: 500,'));
+}
+
+async function shownOnceKnown(holdfast: ConfiguredFolder['holdfast'], id: string): Promise<string> {
+  let shown = '';
+  for (let looks = 0; looks < 10 && !/interrupted|outcome unknown/.test(shown); looks += 1)
+    shown = (await holdfast('runs', 'show', id)).stdout;
+  return shown;
+}
 
 check('a run that was decided elsewhere says that it waits to be resumed, and by which command', async (t) => {
   const { holdfast } = await configuredFolder(t, LETTER_AGENT);
@@ -31,20 +45,34 @@ check(
         .replace('needsApproval: true', 'needsApproval: false')
         .replace('return { posted: to };', ending);
       const { folder, holdfast } = await configuredFolder(t, agent);
-      const config = join(folder, 'holdfast.config.ts');
-      // So that the ended process is soon known to be gone.
-      writeFileSync(
-        config,
-        readFileSync(config, 'utf8').replace('defineConfig({', 'defineConfig({ instanceLeaseMs: 500,'),
-      );
+      leaseForHalfASecond(folder);
       const run = await holdfast('run', 'Write to Ada.');
       assert.deepEqual([run.exit, run.stdout], [1, '']);
       const id = found(run.stderr, /until it is known: holdfast runs show ([0-9a-f]{32})/);
-      let shown = '';
-      for (let looks = 0; looks < 10 && !/interrupted|outcome unknown/.test(shown); looks += 1)
-        shown = (await holdfast('runs', 'show', id)).stdout;
+      const shown = await shownOnceKnown(holdfast, id);
       if (effect === 'once') assert.match(shown, /failed, outcome unknown/);
       else assert.equal((await holdfast(...found(shown, GO_ON).split(' '))).exit, 0);
     }
   },
 );
+
+check('an error outside any call that ends the process says so, names the run and what shows it', async (t) => {
+  const later = "setInterval(() => { throw new RangeError('in /some/where'); }, 1); await sleep(2000); return {};";
+  const agent = LETTER_AGENT.replace('needsApproval: true', 'needsApproval: false')
+    .replace('execute: (', 'execute: async (')
+    .replace('return { posted: to };', later)
+    .replace("to: 'Ada'", 'to: messages.at(-1).text');
+  const { folder, holdfast } = await configuredFolder(t, agent);
+  leaseForHalfASecond(folder);
+  const run = await holdfast('run', 'Ada');
+  const id = found(run.stderr, /holdfast runs show ([0-9a-f]{32})/);
+  assert.deepEqual([run.exit, run.stdout], [1, '']);
+  assert.match(run.stderr, /^RUN_PROCESS_ENDED: An error outside any call \(RangeError\) ended the process of run /m);
+  assert.match(run.stderr, /What had started is unknown until it is known\.$/m);
+  assert.doesNotMatch(run.stderr, /UNEXPECTED|some.where|ended before its run/);
+  const told = await holdfast('run', 'Bob', '--json');
+  const { error } = JSON.parse(told.stdout) as { readonly error: Record<string, string> };
+  assert.deepEqual([told.exit, error['code']], [1, 'RUN_PROCESS_ENDED']);
+  assert.match(error['resolve'] ?? '', /^See what is known of it: holdfast runs show [0-9a-f]{32}\. /);
+  assert.match(await shownOnceKnown(holdfast, id), /failed, outcome unknown/);
+});

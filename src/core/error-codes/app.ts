@@ -45,6 +45,14 @@ export const appErrorCodes = {
     retryable: false,
     resolve: 'Look with `holdfast doctor`; if it finds nothing, this is a fault of Holdfast: report what you did.',
   },
+  RUN_PROCESS_ENDED: {
+    family: 'outcome_unknown',
+    http: 500,
+    exit: 1,
+    retryable: false,
+    resolve:
+      'See what is known of the run: holdfast runs show RUN. Let a tool reject its promise where it throws in a timer or an event.',
+  },
   CONFIG_MISSING: {
     family: 'validation',
     http: 400,
