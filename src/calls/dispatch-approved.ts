@@ -117,6 +117,7 @@ async function carryOut(
   const { outcome, recorded } = await executeCall(context, { place, groupId, call, authority, ...world });
   // What did not start leaves no trace: the run may still carry it out.
   if (outcome.state === 'not_started') return { statusRef: null, outcome };
-  if (!recorded) await recordRecovered(context, place.principal, ledgerResultOf(groupId, place.runId, stored), outcome);
-  return { statusRef: requestOfCall({ place, groupId, call }).statusRef, outcome };
+  const of = ledgerResultOf(groupId, place.runId, stored);
+  const told = recorded ? outcome : await recordRecovered(context, place.principal, of, outcome);
+  return { statusRef: requestOfCall({ place, groupId, call }).statusRef, outcome: told };
 }

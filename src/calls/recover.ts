@@ -174,14 +174,23 @@ async function conclude(
   }
 }
 
-/** Writes the `result` of a recovered call whose ledger does not say it yet. */
+/**
+ * Writes the `result` of a recovered call whose ledger does not say it yet, and answers the outcome that it wrote: what
+ * was unknown to whoever asks may have been settled elsewhere meanwhile, and then that is written.
+ */
 export async function recordRecovered(
   context: CallsContext,
   principal: Principal,
   of: ResultOf,
   outcome: CallOutcome,
-): Promise<void> {
-  await context.store.write('calls.result', (tx) =>
-    appendEvent(tx, context.sessions, principal, resultEvent(of, outcome)),
-  );
+): Promise<CallOutcome> {
+  const { statusRef } = of;
+  const written = await context.store.write('calls.result', async (tx) => {
+    if (outcome.state === 'unknown' && statusRef !== null && (await context.operations.isOver(tx, statusRef)))
+      return false;
+    await appendEvent(tx, context.sessions, principal, resultEvent(of, outcome));
+    return true;
+  });
+  if (written || statusRef === null) return outcome;
+  return recordRecovered(context, principal, of, await outcomeOfStored(context, principal, statusRef));
 }

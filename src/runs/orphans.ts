@@ -30,6 +30,8 @@ type Stand =
 interface Left {
   readonly stand: Stand;
   readonly results: readonly NewEvent[];
+  /** The operations whose outcome is unknown, by which the run stands as it does. */
+  readonly unknown: readonly string[];
 }
 
 /** What proving a run's records needs. */
@@ -140,22 +142,26 @@ export function damageOfRecovery(error: unknown): Damage | null {
   return isGone ? { code: 'RUN_RECORD_BROKEN', why: `What the run names is gone (${error.code}).` } : damageOf(error);
 }
 
-async function release({ calls }: RunsContext, run: RunRecord): Promise<void> {
+async function release({ calls }: Pick<RunsContext, 'calls'>, run: RunRecord): Promise<void> {
   const deadOwner = run.state.status === 'running' ? run.state.ownerInstanceId : null;
   if (deadOwner === null) return;
   if (await isModelless(calls, run)) return endDeadModellessRun(calls, run, deadOwner);
   // Everything is read and proved before anything is written, and all of it is one commit.
-  const { stand, results } = await leftOf(calls, run);
+  const { stand, results, unknown } = await leftOf(calls, run);
   const failed = stand.status === 'failed' ? stand : null;
   const now = calls.clock.nowMs();
   const params = [stand.status, failed?.code ?? null, failed?.message ?? null, now, run.runId, deadOwner];
-  await calls.store.write('runs.release', async (tx) => {
+  const isStale = await calls.store.write('runs.release', async (tx) => {
+    for (const statusRef of unknown) if (await calls.operations.isOver(tx, statusRef)) return true;
     const { changes } = await tx.run(sql.RELEASE_ORPHAN, params);
-    if (changes === 0) return;
+    if (changes === 0) return false;
     for (const result of results) await appendEvent(tx, calls.sessions, run.principal, result);
     const kind = stand.status === 'running' ? 'run.interrupted' : `run.${stand.status}`;
     await appendFeed(tx, { tenantId: run.principal.tenant, kind, reference: run.runId });
+    return false;
   });
+  // Settled by a living process since it was read: nothing was written, and it is read once more.
+  if (isStale) await release({ calls }, run);
 }
 
 /**
@@ -168,21 +174,24 @@ export async function leftOf(context: ProofContext, run: RunRecord, known?: read
   const groups =
     known ?? (await store.read('runs.history', (tx) => branchGroups(tx, run.principal, rootFrameId, branchId)));
   const last = groups.findLast(({ group }) => group.turnId === turnId && isOfMainLine(group));
-  if (!last || last.group.kind !== 'native_tools') return { stand: { status: 'running' }, results: [] };
+  if (!last || last.group.kind !== 'native_tools') return { stand: { status: 'running' }, results: [], unknown: [] };
   const { groupId } = last.group;
   const calls = await store.read('runs.calls', (tx) => ledgerCalls(tx, run.principal, groupId));
   const results: NewEvent[] = [];
-  let unknown: string | null = null;
+  const unknown: string[] = [];
+  let unknownTool: string | null = null;
   for (const call of calls) {
     if (call.statusRef === null || (call.hasResult && call.outcome?.state !== 'unknown')) continue;
     const outcome = await outcomeOfLedgerCall(context, run.principal, call.statusRef);
     if (!call.hasResult) results.push(resultEvent(ledgerResultOf(groupId, run.runId, call), outcome));
-    if (outcome.state === 'unknown') unknown = call.toolName;
+    if (outcome.state !== 'unknown') continue;
+    unknown.push(call.statusRef);
+    unknownTool = call.toolName;
   }
   // Read also where it decides nothing: a run whose records do not hold is not moved at all.
   const waiting = await store.read('runs.request', (tx) => waits(tx, run, groupId, calls));
-  if (unknown !== null) return { stand: failedFor(unknown), results };
-  return { stand: { status: waiting ? 'waiting_confirmation' : 'running' }, results };
+  if (unknownTool !== null) return { stand: failedFor(unknownTool), results, unknown };
+  return { stand: { status: waiting ? 'waiting_confirmation' : 'running' }, results, unknown };
 }
 
 const failedFor = (toolName: string): Stand => ({

@@ -73,10 +73,11 @@ async function recoverStarted(
   statusRef: string,
 ): Promise<CallStanding> {
   const { principal } = driving.run;
-  const { outcome, recorded } = await recovered(context, driving, statusRef);
-  const isNews = !(outcome.state === 'unknown' && call.hasResult);
+  const found = await recovered(context, driving, statusRef);
+  const isNews = !(found.outcome.state === 'unknown' && call.hasResult);
   const of = ledgerResultOf(groupId, driving.run.runId, call);
-  if (!recorded && isNews) await recordRecovered(context.calls, principal, of, outcome);
+  const isWritten = found.recorded || !isNews;
+  const outcome = isWritten ? found.outcome : await recordRecovered(context.calls, principal, of, found.outcome);
   if (isNews) driving.listener.onOutcome?.(call.callId, call.toolName, outcome);
   return { state: 'ended', callId: call.callId, toolName: call.toolName, outcome };
 }

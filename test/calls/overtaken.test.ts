@@ -1,5 +1,12 @@
 import type { TestContext } from 'node:test';
-import { outcomeOfStored, recoverCall, settleByPerson, settleByStatus } from '../../src/calls/index.ts';
+import {
+  ledgerResultOfStored,
+  outcomeOfStored,
+  recordRecovered,
+  recoverCall,
+  settleByPerson,
+  settleByStatus,
+} from '../../src/calls/index.ts';
 import { Principal } from '../../src/operations/index.ts';
 import { assert, check, manualClock } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
@@ -79,6 +86,23 @@ check('a delivery that ends without an answer after a person said done takes not
   assert.equal((await ways.recover()).state, 'done');
   assert.equal(sent, 2);
   assert.equal((await view()).known, 'done');
+  await run.refresh();
+  assert.equal(run.view.calls[0]?.outcome?.state, 'done');
+});
+
+check('what was unknown to whoever takes a call up is written and told as it was settled meanwhile', async (t) => {
+  const { clock, holdfast, runtime, view, ways } = await desk(t);
+  const { calls, principal } = runtime;
+  const execute = () => {
+    throw new Error('connection reset');
+  };
+  const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [noteTool({ execute })] }).run('go');
+  clock.advance(120_000);
+  const read = await ways.recover();
+  assert.equal(read.state, 'unknown');
+  await ways.person('done');
+  const of = await ledgerResultOfStored(calls, principal, (await view()).statusRef);
+  assert.equal((await recordRecovered(calls, principal, of, read)).state, 'done');
   await run.refresh();
   assert.equal(run.view.calls[0]?.outcome?.state, 'done');
 });

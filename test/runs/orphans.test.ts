@@ -1,7 +1,9 @@
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
+import { viewOfRun } from '../../src/app/index.ts';
+import { settleByPerson } from '../../src/calls/index.ts';
 import { LIST_ORPHANS } from '../../src/runs/run-queries.ts';
-import { assert, check } from '../support/index.ts';
+import { armFaults, assert, check, manualClock } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
 
 check('what dead processes left is found by the index of unfinished runs, whatever else is stored', async (t) => {
@@ -49,4 +51,28 @@ check('reconciling reads no row of a finished run, and the runs of a page share 
   }
   db.close();
   for (const run of runs) assert.equal((await run.refresh()).status, 'waiting_confirmation');
+});
+
+check('a call that somebody settles while its dead run is let go of is never written as unknown', async (t) => {
+  const clock = manualClock(Date.now());
+  const faults = armFaults({ point: 'effect-sent', act: new Error('the process ends here') });
+  const { holdfast, dataDir } = await openDesk(t, { clock, faults, instanceLeaseMs: 600_000 });
+  const { calls, operations, principal, runs } = holdfast.runtime;
+  const agent = holdfast.agent({ model: callsThenDone([{}]), tools: [noteTool()] });
+  await assert.rejects(agent.run('go'));
+  const [run] = (await runs.list(principal, { limit: 1 })).items;
+  assert.ok(run);
+  orphan(dataDir, [run.runId]);
+  clock.advance(120_000);
+  // Whoever lets go of the run has read the operation, and a living process settles it before that is written.
+  const stored = operations.stored.bind(operations);
+  operations.stored = async (asker, statusRef) => {
+    operations.stored = stored;
+    const read = await stored(asker, statusRef);
+    await settleByPerson(calls, principal, statusRef, { verdict: 'done', reason: 'seen' });
+    return read;
+  };
+  assert.deepEqual(await runs.reconcile(), [run.runId]);
+  const view = await viewOfRun(holdfast.runtime, principal, run.runId, { limit: 1 });
+  assert.deepEqual([view.status, view.calls[0]?.outcome?.state], ['running', 'done']);
 });
