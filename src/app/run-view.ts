@@ -3,6 +3,8 @@ import type { SupervisionView } from '../autonomy/index.ts';
 import { type CallOutcome, type LedgerCall, outcomeDocument, RESULT_PATHS } from '../calls/index.ts';
 import { JSON_PROFILES, type JsonObject, type JsonValue, readCanonicalJson, redact } from '../core/index.ts';
 import {
+  cutOf,
+  type CutReason,
   type Damage,
   goalsOf,
   type GoalTree,
@@ -71,6 +73,8 @@ export interface RunView {
   /** Its process is dead, and it is left as it is, since a record of it is damaged; null otherwise. */
   readonly damage: Damage | null;
   readonly text: string;
+  /** Why its last reply ended, where that did not come to its end by itself: its text may not be whole. Null otherwise. */
+  readonly cut: CutReason | null;
   /** In their order; of a view that was asked for a page, the newest ones. */
   readonly calls: readonly CallView[];
   /** Where the page of older calls begins; null where `calls` begins with the first. */
@@ -123,7 +127,8 @@ export async function viewOfRun(
     reason: run.state.status === 'failed' ? run.state.message : '',
     damage: damage && { code: damage.code, why: damage.why },
     // A repair says more in the same turn than the author's last words.
-    text: run.state.status === 'completed' && supervision === null ? run.state.text : last,
+    text: run.state.status === 'completed' && supervision === null ? run.state.text : (last?.assistantContent ?? ''),
+    cut: last && cutOf(last),
     calls,
     olderCalls: next,
     summary,
@@ -145,7 +150,7 @@ async function readTurn(tx: ReadTx, principal: Principal, { place }: RunRecord, 
   const { groups, next } = await historyOfTurn(tx, principal, place, page);
   const own = groups.filter(({ group }) => group.kind !== 'user');
   if (page === undefined) {
-    const last = own.findLast(({ group }) => isOfMainLine(group))?.group.assistantContent ?? '';
+    const last = own.findLast(({ group }) => isOfMainLine(group))?.group ?? null;
     return { own, next, sides: own, last, counted: null };
   }
   const { calls, done: reportedDone, verified, unknown } = await countCallsOfTurn(tx, principal, place, RESULT_PATHS);
@@ -153,7 +158,7 @@ async function readTurn(tx: ReadTx, principal: Principal, { place }: RunRecord, 
     own,
     next,
     sides: await sideBranchesOfTurn(tx, principal, place),
-    last: (await newestReplyOfTurn(tx, principal, place))?.assistantContent ?? '',
+    last: await newestReplyOfTurn(tx, principal, place),
     counted: { calls, reportedDone, verified, unknown },
   };
 }
@@ -230,6 +235,7 @@ export function runDocument(view: RunView): JsonObject {
     reason: view.reason,
     damage: view.damage && { code: view.damage.code, why: view.damage.why },
     text: view.text,
+    cut: view.cut,
     calls: view.calls.map(callDocument),
     calls_next: view.olderCalls,
     summary: {

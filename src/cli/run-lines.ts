@@ -14,6 +14,12 @@ const STATUS_WORDS = {
   stopped: 'stopped',
 } as const;
 
+const CUT_WORDS = {
+  length: 'its last reply reached the greatest length that the model allows, and its text is not whole',
+  content_filter: 'a content filter ended its last reply, and its text is not whole',
+  other: 'the model does not say why its last reply ended; its text may not be whole',
+} as const;
+
 /** How a run stands, in words: never "failed" alone about something that may have happened. */
 export function standingWords(view: Pick<RunView, 'status' | 'outcome' | 'damage' | 'pending'>): string {
   if (view.damage) return 'damaged, outcome unknown';
@@ -60,6 +66,7 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
     ]),
     ...(view.pending.length > 0 && !isCarriedOut(view) ? [`  then: holdfast runs resume ${view.runId}`] : []),
     ...(mayGoOn(view) ? [`  to go on: holdfast runs resume ${view.runId}`] : []),
+    ...(view.cut === null ? [] : [`  ${colours.yellow('cut')}: ${CUT_WORDS[view.cut]}`]),
     ...(view.text === '' ? [] : ['', displayText(view.text)]),
   ];
 }

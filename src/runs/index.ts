@@ -1,5 +1,6 @@
 export type { Agent, Driving, ModelRetries, RunListener, RunsContext } from './context.ts';
 export { childTool } from './child-call.ts';
+export { cutOf, type CutReason } from './cut-reply.ts';
 export type { Damage, DamagedRun } from './damage.ts';
 export type { StartRun } from './begin-run.ts';
 export { goalsOf } from './goals.ts';

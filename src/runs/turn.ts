@@ -12,6 +12,7 @@ import type { NewEvent } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { usageOf } from './budgets.ts';
 import type { Driving, RunsContext } from './context.ts';
+import { cutNote } from './cut-reply.ts';
 import { isFollowUp } from './follow-up.ts';
 import { placeOf, writeResults } from './group.ts';
 import { countTurn, moveRun } from './run-store.ts';
@@ -97,7 +98,7 @@ function replyToWrite({ agent }: Driving, reply: ModelReply, calls: readonly Che
     kind: reply.calls.length === 0 ? 'finalize' : 'native_tools',
     text: reply.text === '' ? null : reply.text,
     model: agent.model.id,
-    usage: { input_tokens: reply.usage.inputTokens, output_tokens: reply.usage.outputTokens },
+    usage: { input_tokens: reply.usage.inputTokens, output_tokens: reply.usage.outputTokens, ...cutNote(reply) },
     calls,
   } as const;
 }

@@ -76,3 +76,13 @@ check('an error outside any call that ends the process says so, names the run an
   assert.match(error['resolve'] ?? '', /^See what is known of it: holdfast runs show [0-9a-f]{32}\. /);
   assert.match(await shownOnceKnown(holdfast, id), /failed, outcome unknown/);
 });
+
+check('a run whose last reply was cut is completed, and says that its text is not whole', async (t) => {
+  const model = "const tools = []; const model = () => ({ text: 'half a', finishReason: 'length' });";
+  const { holdfast, json } = await configuredFolder(t, model);
+  const run = await holdfast('run', 'Tell all.');
+  assert.equal(run.exit, 0);
+  assert.match(run.stdout, /^run [0-9a-f]{32} {2}completed\n {2}cut: .* its text is not whole\n\nhalf a$/m);
+  const { document } = await json('runs', 'show', found(run.stdout, RUN));
+  assert.deepEqual([document['status'], document['cut']], ['completed', 'length']);
+});

@@ -1,4 +1,5 @@
 import { GatewayRefusal } from '../../src/client/index.ts';
+import type { ModelFunction } from '../../src/index.ts';
 import { callsThenDone, noteTool } from '../calls/desk.ts';
 import { assert, check } from '../support/index.ts';
 import { leapingClock, openWorld, untilRun } from './world.ts';
@@ -113,4 +114,24 @@ check('the newest calls of a run are shown with a place where the older ones beg
   await assert.rejects(agent.showRun(runId, { after: runId }), refusal('INVALID_VALUE', 400));
   const stranger = await client(['agent'], { tenant: 'elsewhere' });
   await assert.rejects(stranger.showRun(runId, { limit: 2 }), refusal('RUN_NOT_FOUND', 404));
+});
+
+check('a last reply that its provider cut is told beside a completed run, and no other reply is', async (t) => {
+  const ends = ['length', 'content_filter', 'other', 'stop'] as const;
+  const model: ModelFunction = ({ messages }) => {
+    const asked = messages.filter(({ role }) => role === 'user');
+    if (messages.at(-1)?.role === 'tool') return { text: 'half a', finishReason: ends[asked.length - 1] ?? 'stop' };
+    const call = { toolName: 'take_note', arguments: { note: `note ${asked.length}` } };
+    return { calls: [call], finishReason: 'length' };
+  };
+  const { client } = await openWorld(t, { tools: [noteTool({ effect: 'read' })], model });
+  const agent = await client(['agent']);
+  let session = {};
+  for (const end of ends) {
+    const begun = await agent.startRun({ task: 'go', ...session });
+    session = { session_id: begun.session_id };
+    const run = await untilRun(agent, begun.run_id, 'completed');
+    assert.deepEqual([run.text, run.cut], ['half a', end === 'stop' ? null : end]);
+    assert.equal((await agent.showRun(begun.run_id, { limit: 1 })).cut, run.cut);
+  }
 });

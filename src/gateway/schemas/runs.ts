@@ -111,6 +111,8 @@ export const run = z.strictObject({
   ...runBase,
   damage: z.strictObject({ code: text, why: text }).nullable(),
   text,
+  /** Why its last reply ended, where it did not come to its end by itself: the text may not be whole. */
+  cut: z.enum(['length', 'content_filter', 'other']).nullable(),
   calls: z.array(call),
   /** The `after` of the page of older calls. */
   calls_next: next,

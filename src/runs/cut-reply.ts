@@ -1,0 +1,21 @@
+import { isJsonObject, type JsonObject } from '../core/index.ts';
+import type { FinishReason, ModelReply } from '../models/index.ts';
+import type { ActionGroup } from '../sessions/index.ts';
+
+/** Why a reply ended where it had not come to its end by itself. */
+export type CutReason = Exclude<FinishReason, 'stop' | 'tool_calls'>;
+
+const REASONS: readonly CutReason[] = ['length', 'content_filter', 'other'];
+
+/** What the `usage` of a reply's group says of its end, beside the tokens: nothing where it ended by itself. */
+export function cutNote({ finishReason }: Pick<ModelReply, 'finishReason'>): JsonObject {
+  return isCut(finishReason) ? { finish_reason: finishReason } : {};
+}
+
+/** Why the reply of a stored group was cut; null where it ended by itself, or nobody wrote down how. */
+export function cutOf({ usage }: Pick<ActionGroup, 'usage'>): CutReason | null {
+  const said = isJsonObject(usage) ? usage['finish_reason'] : undefined;
+  return isCut(said) ? said : null;
+}
+
+const isCut = (reason: unknown): reason is CutReason => REASONS.some((one) => one === reason);
