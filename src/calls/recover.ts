@@ -14,7 +14,9 @@ import { currentRefusal, type Refusal } from './prepare.ts';
 import { rescue } from './rescue.ts';
 import { resultEvent, type ResultOf } from './result-event.ts';
 import { endingOf, invocationOf, isFinalNotHappened, outcomeOfStored, settleFound } from './settle.ts';
+import { ledgerCalls } from './standing.ts';
 import { askStatus } from './status.ts';
+import type { ReadTx } from '../store/index.ts';
 import type { ToolPrincipal } from '../tools/index.ts';
 import { loadStored, type StoredCall } from './stored.ts';
 
@@ -174,8 +176,14 @@ async function conclude(
   }
 }
 
+/** Whether the ledger has what became of a call: that is told once, by whoever wrote it down first. */
+async function isTold(tx: ReadTx, principal: Principal, { groupId, callId }: ResultOf): Promise<boolean> {
+  const call = (await ledgerCalls(tx, principal, groupId)).find((one) => one.callId === callId);
+  return call?.outcome !== null && call?.outcome !== undefined && call.outcome.state !== 'unknown';
+}
+
 /**
- * Writes the `result` of a recovered call whose ledger does not say it yet, and answers the outcome that it wrote: what
+ * Writes the `result` of a recovered call whose ledger does not say it yet, and answers the outcome that stands: what
  * was unknown to whoever asks may have been settled elsewhere meanwhile, and then that is written.
  */
 export async function recordRecovered(
@@ -188,7 +196,8 @@ export async function recordRecovered(
   const written = await context.store.write('calls.result', async (tx) => {
     if (outcome.state === 'unknown' && statusRef !== null && (await context.operations.isOver(tx, statusRef)))
       return false;
-    await appendEvent(tx, context.sessions, principal, resultEvent(of, outcome));
+    if (!(await isTold(tx, principal, of)))
+      await appendEvent(tx, context.sessions, principal, resultEvent(of, outcome));
     return true;
   });
   if (written || statusRef === null) return outcome;

@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test';
+import { deliverAgain } from '../../src/app/index.ts';
 import {
   ledgerResultOfStored,
   outcomeOfStored,
@@ -106,6 +107,31 @@ check('what was unknown to whoever takes a call up is written and told as it was
   await run.refresh();
   assert.equal(run.view.calls[0]?.outcome?.state, 'done');
 });
+
+for (const what of ['a call that was carried out', 'a person said that it did happen'] as const)
+  check(`${what}: however often it is to be delivered again, nothing more is written of it`, async (t) => {
+    const { clock, holdfast, runtime, view, ways } = await desk(t);
+    let sent = 0;
+    const execute = () => {
+      sent += 1;
+      if (what !== 'a call that was carried out') throw new Error('connection reset');
+      return { ok: true };
+    };
+    const tool = noteTool({ effect: 'idempotent', execute });
+    const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go');
+    clock.advance(120_000);
+    if (what !== 'a call that was carried out') await ways.person('done');
+    const told = async () => {
+      await run.refresh();
+      const results = `SELECT count(*) AS n FROM action_events WHERE type = 'result'`;
+      return [run.view.calls[0]?.outcome, await runtime.store.read('test', (tx) => tx.get(results))];
+    };
+    const before = await told();
+    const { statusRef } = await view();
+    for (let i = 0; i < 2; i += 1) await deliverAgain(runtime, runtime.principal, statusRef);
+    assert.deepEqual(await told(), before);
+    assert.equal(sent, 1);
+  });
 
 for (const way of ['status', 'recover'] as const)
   for (const [first, answer, state, receipts] of [
