@@ -10,7 +10,7 @@ import { ledgerCalls } from './standing.ts';
 /**
  * What is known of the writing call that a host's own key was used for before; null for a key that this principal never
  * used for this tool. The same arguments get what became of that call, also where an approver changed them before it
- * ran; others are refused (`IDEMPOTENCY_CONFLICT`). Runs nothing and writes nothing.
+ * ran; others are refused (`IDEMPOTENCY_CONFLICT`). Runs nothing and writes nothing. Throws OPERATION_RECORD_BROKEN.
  */
 export async function outcomeUnderKey(
   context: CallsContext,
@@ -23,8 +23,10 @@ export async function outcomeUnderKey(
   const operation = await context.operations.underKey(scope);
   if (operation === null) return null;
   const { statusRef, argumentsJson, first } = operation;
+  // It proves the record, whose reply is looked for next.
+  const outcome = await outcomeOfStored(context, place.principal, statusRef);
   if (argumentsJson === call.argumentsText || (await proposedBefore(context, place, first)) === call.argumentsText)
-    return outcomeOfStored(context, place.principal, statusRef);
+    return outcome;
   return notStarted(
     'IDEMPOTENCY_CONFLICT',
     'The key of this call was used before, with other arguments.',

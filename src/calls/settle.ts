@@ -28,10 +28,18 @@ export async function outcomeOfStored(
   principal: Principal,
   statusRef: string,
 ): Promise<CallOutcome> {
-  const { tenant, subject } = principal;
-  const whole = await context.operations.stored(new OperationPrincipal(tenant, subject), statusRef);
+  return outcomeOfWhole(await provedRecord(context, principal, statusRef), unixSeconds(context.clock));
+}
+
+/** An operation's record, proved from itself: nothing else is looked for by what it names. */
+async function provedRecord(
+  { operations }: Pick<CallsContext, 'operations'>,
+  { tenant, subject }: Principal,
+  statusRef: string,
+): Promise<WholeOperation> {
+  const whole = await operations.stored(new OperationPrincipal(tenant, subject), statusRef);
   proveStored(whole, statusRef);
-  return outcomeOfWhole(whole, unixSeconds(context.clock));
+  return whole;
 }
 
 function outcomeOfWhole({ operation, outbox, local }: WholeOperation, now: number): CallOutcome {
@@ -205,8 +213,7 @@ export async function ledgerResultOfStored(
   principal: Principal,
   statusRef: string,
 ): Promise<ResultOf> {
-  const { tenant, subject } = principal;
-  const { operation } = await context.operations.stored(new OperationPrincipal(tenant, subject), statusRef);
+  const { operation } = await provedRecord(context, principal, statusRef);
   const { callId, responseId: groupId } = operation.first;
   const calls = await context.store.read('calls.of-operation', (tx) => ledgerCalls(tx, principal, groupId));
   const call = calls.find((one) => one.callId === callId);

@@ -4,6 +4,12 @@ import { type Principal, requireGroup, sessionOfEntry } from '../sessions/index.
 import type { FeedEntry } from '../store/index.ts';
 import type { Runtime } from '../app/index.ts';
 
+/** What is gone, or is damaged itself, belongs to no session; a damaged database is another matter. */
+function isOfNone(error: unknown): boolean {
+  if (!(error instanceof HoldfastError)) return false;
+  return error.family === 'not_found' || (error.family === 'corruption' && !error.code.startsWith('STORE_'));
+}
+
 /** Which session the entries of the feed tell of, looked up once and remembered for the newest. */
 export class FeedPlaces {
   readonly #runtime: Runtime;
@@ -13,7 +19,7 @@ export class FeedPlaces {
     this.#runtime = runtime;
   }
 
-  /** The session's id; null for an entry that belongs to none, or to one that is gone. */
+  /** The session's id; null for an entry that belongs to none, or to one that is gone or damaged. */
   async sessionOf(principal: Principal, entry: FeedEntry): Promise<string | null> {
     const what = entry.kind.slice(0, entry.kind.indexOf('.'));
     const key = JSON.stringify([principal.tenant, what, entry.reference]);
@@ -30,7 +36,7 @@ export class FeedPlaces {
     try {
       return await this.#place(principal, what, entry);
     } catch (error) {
-      if (error instanceof HoldfastError && error.family === 'not_found') return null;
+      if (isOfNone(error)) return null;
       throw error;
     }
   }

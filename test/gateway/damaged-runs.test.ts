@@ -1,3 +1,4 @@
+import { FeedPlaces } from '../../src/gateway/feed-places.ts';
 import { GatewayRefusal } from '../../src/client/index.ts';
 import { killedAt, rowsOf, runOfAgent, tamper } from '../runs/damage-world.ts';
 import { callsThenDone, noteTool } from '../calls/desk.ts';
@@ -41,12 +42,17 @@ check('a gateway on a folder with a damaged run serves the others, shows it, and
 
 check('an operation whose record is damaged is shown over HTTP with why, beside the others', async (t) => {
   const tools = [noteTool()];
-  const { client, dataDir } = await openWorld(t, { tools, model: callsThenDone([{ note: 'milk' }, { note: 'silk' }]) });
+  const model = callsThenDone([{ note: 'milk' }, { note: 'silk' }]);
+  const { client, dataDir, holdfast } = await openWorld(t, { tools, model });
   const agent = await client(['agent']);
   const { run_id: runId } = await agent.startRun({ task: 'go' });
   await untilRun(agent, runId, 'completed');
   const [sound, sick] = (await agent.listOperations()).operations;
   assert.deepEqual([sound?.damage, sick?.damage], [null, null]);
+  const { principal } = holdfast.runtime;
+  const entry = { seq: 1, tenantId: principal.tenant, kind: 'operation.settled', reference: sick?.status_ref ?? '' };
+  const sessionOf = () => new FeedPlaces(holdfast.runtime).sessionOf(principal, entry);
+  assert.equal(await sessionOf(), (await agent.showRun(runId)).session_id);
   const damage = 'A stored operation record is not what it must be: ';
   for (const [change, why] of [
     ['lease_until = 9223372036854775807', 'a stored number is beyond 2^53'],
@@ -56,6 +62,7 @@ check('an operation whose record is damaged is shown over HTTP with why, beside 
     const shown = await agent.showOperation(sick?.status_ref ?? '');
     assert.deepEqual([shown.outcome, shown.progress, shown.damage], ['unknown', 'unknown', `${damage}${why}.`]);
     assert.deepEqual((await agent.listOperations()).operations, [sound, shown]);
+    if (change?.startsWith('lease_until')) assert.equal(await sessionOf(), null, 'no stream of events ends for it');
     tamper(dataDir, 'UPDATE outbox SET lease_until = NULL WHERE operation_pk = 1');
   }
 });
@@ -70,6 +77,7 @@ check('an operation that names another first reply than it had is damaged, and i
   const tools = [noteTool({ effect: 'idempotent', timeoutMs: 1000, execute })];
   const { client, dataDir } = await openWorld(t, { holdfast, tools });
   const agent = await client(['agent']);
+  const approver = await client(['approver']);
   const { run_id: runId } = await agent.startRun({ task: 'go' });
   await untilRun(agent, runId, 'failed');
   const [operation] = (await agent.listOperations()).operations;
@@ -79,6 +87,7 @@ check('an operation that names another first reply than it had is damaged, and i
   const broken = { code: 'OPERATION_RECORD_BROKEN', status: 500 };
   await assert.rejects(agent.processOperation(ref), broken);
   await assert.rejects(agent.askOperation(ref), broken);
+  await assert.rejects(approver.settleOperation(ref, { verdict: 'not_done', reason: 'I looked' }), broken);
   assert.match((await agent.showOperation(ref)).damage ?? '', /evidence of its approval does not fit/);
   assert.equal(delivered.length, 1);
 });
