@@ -68,7 +68,7 @@ export interface RunView {
    * happened, `interrupted` where its process ended.
    */
   readonly outcome: 'unknown' | 'interrupted' | null;
-  /** Why it failed; empty otherwise. */
+  /** Why it failed, and how it goes on once what was unknown of it is known; empty otherwise. */
   readonly reason: string;
   /** Its process is dead, and it is left as it is, since a record of it is damaged; null otherwise. */
   readonly damage: Damage | null;
@@ -124,7 +124,7 @@ export async function viewOfRun(
     task: run.task,
     status: run.state.status,
     outcome: damage ? 'unknown' : outcomeOf(run, summary),
-    reason: run.state.status === 'failed' ? run.state.message : '',
+    reason: reasonOf(run, summary),
     damage: damage && { code: damage.code, why: damage.why },
     // A repair says more in the same turn than the author's last words.
     text: run.state.status === 'completed' && supervision === null ? run.state.text : (last?.assistantContent ?? ''),
@@ -177,6 +177,14 @@ function outcomeOf(run: RunRecord, { unknown }: RunSummary): RunView['outcome'] 
   if (run.state.status === 'running' && run.state.ownerInstanceId !== null) return null;
   if (unknown > 0) return 'unknown';
   return run.state.status === 'running' ? 'interrupted' : null;
+}
+
+/** A run that ended on an unknown outcome says so until everything of it is known: from then on, that it can go on. */
+function reasonOf({ runId, parent, state }: RunRecord, { unknown }: RunSummary): string {
+  if (state.status !== 'failed') return '';
+  if (state.code !== 'OUTCOME_UNKNOWN' || unknown > 0) return state.message;
+  const goOn = parent === null ? `; to go on: holdfast runs resume ${runId}` : '';
+  return `What was unknown of a call when it ended is known by now${goOn}`;
 }
 
 function summaryOf(calls: readonly CallView[]): RunSummary {

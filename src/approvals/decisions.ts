@@ -54,7 +54,7 @@ export async function decide(
     const made = step(request, commandOf(verdict, principal, newRequestId), now);
     if (made.ok) planned.push({ request, verdict, next: made.next, newRequestId });
     else if (made.next) late.push({ request, next: made.next });
-    else throw refused(made.refusal);
+    else throw refused(made.refusal, verdict.requestId);
   }
   for (const { request, next } of late) await settle(tx, context, principal, request, next, null);
   if (late.length > 0) return { outcome: 'expired', requestIds: late.map(({ request }) => request.action.requestId) };
@@ -103,9 +103,13 @@ const REFUSALS = {
   nothing_to_do: ['APPROVAL_ALREADY_DECIDED', 'There is nothing left to take back.'],
 } as const satisfies Record<Refusal, readonly [string, string]>;
 
-export function refused(refusal: Refusal): Error {
+/** `decided`: the request that was decided already, which its refusal names. */
+export function refused(refusal: Refusal, decided?: string): Error {
   const [code, message] = REFUSALS[refusal];
-  return fail(code, message);
+  if (decided === undefined || refusal !== 'already_decided') return fail(code, message);
+  return fail(code, message, {
+    resolve: `A request is decided once; to see the decision: holdfast approvals show ${decided}`,
+  });
 }
 
 async function carryOut(
@@ -152,7 +156,7 @@ export async function settle(
     next.state === 'allowed' && next.use.use === 'revoked'
       ? await tx.run(sql.REVOKE, [next.use.at, next.use.reason, id])
       : await tx.run(sql.RESOLVE, [...resolutionOf(next, resolutionContext), id]);
-  if (changes !== 1) throw refused('already_decided');
+  if (changes !== 1) throw refused('already_decided', id);
   await tellResolved(tx, context, principal, { action: request.action, status: next }, resolutionContext);
 }
 

@@ -10,11 +10,19 @@ import { INSERT_VERDICT } from './queries.ts';
 import { readRow, wholeOf } from './rows.ts';
 import { proveStored } from './stored-proof.ts';
 
-function refusal(why: SettleRefusal) {
+function refusal(why: SettleRefusal, statusRef: string) {
+  const show = `holdfast operations show ${statusRef}`;
   if (why === 'succeeded')
-    return fail('OPERATION_SUCCEEDED', 'The operation has its receipt: there is nothing to settle.');
-  if (why === 'settled') return fail('OPERATION_SETTLED', 'A verdict on this operation is already recorded.');
-  return fail('OPERATION_LEASE_RUNNING', 'A worker may be finishing the operation: wait until its lease is over.');
+    return fail('OPERATION_SUCCEEDED', 'The operation has its receipt: there is nothing to settle.', {
+      resolve: `Nothing has to be settled; to see the receipt: ${show}`,
+    });
+  if (why === 'settled')
+    return fail('OPERATION_SETTLED', 'A verdict on this operation is already recorded.', {
+      resolve: `A verdict never changes; to read it: ${show}`,
+    });
+  return fail('OPERATION_LEASE_RUNNING', 'A worker may be finishing the operation: wait until its lease is over.', {
+    resolve: `Give the verdict again once the lease is over; to see when that is: ${show}`,
+  });
 }
 
 export function operationNotFound() {
@@ -60,7 +68,7 @@ export async function settle(
   // The tool that answers holds the lease itself: only a person and a query have to wait for its end.
   const leaseUntil = verdict.source === 'tool' ? null : facts.leaseUntil;
   const why = refuseVerdict({ ...facts, leaseUntil }, verdict.decidedAt);
-  if (why) throw refusal(why);
+  if (why) throw refusal(why, statusRef);
   const { verdict: kind, source, decidedBy, reason, decidedAt } = verdict;
   await tx.run(INSERT_VERDICT, [record.pk, kind, source, decidedBy, reason, decidedAt]);
   await context.onChange?.(tx, { kind: 'settled', tenant, statusRef });

@@ -287,6 +287,9 @@ function mayGoOn({ state }: RunRecord): boolean {
 }
 
 function notTaken(run: RunRecord): Error {
-  if (run.state.status === 'running') return fail('RUN_BUSY', 'A living process carries this run out.');
+  if (run.state.status === 'running')
+    return fail('RUN_BUSY', 'A living process carries this run out.', {
+      resolve: `Another process carries the run out; wait for it, or stop it: holdfast runs stop ${run.runId}`,
+    });
   return fail('RUN_ENDED', `The run is ${run.state.status}.`);
 }

@@ -101,7 +101,10 @@ check('what was unknown to whoever takes a call up is written and told as it was
   clock.advance(120_000);
   const read = await ways.recover();
   assert.equal(read.state, 'unknown');
+  assert.match(run.view.reason, /is unknown/);
   await ways.person('done');
+  await run.refresh();
+  assert.ok(run.view.reason.endsWith(`is known by now; to go on: holdfast runs resume ${run.id}`));
   const of = await ledgerResultOfStored(calls, principal, (await view()).statusRef);
   assert.equal((await recordRecovered(calls, principal, of, read)).state, 'done');
   await run.refresh();
@@ -132,6 +135,25 @@ for (const what of ['a call that was carried out', 'a person said that it did ha
     assert.deepEqual(await told(), before);
     assert.equal(sent, 1);
   });
+
+check('whoever comes second is told the command that shows what the first one said, ready to be run', async (t) => {
+  const { clock, holdfast, view, ways, runtime } = await desk(t);
+  const { approvals, principal } = runtime;
+  const agent = holdfast.agent({ model: callsThenDone([{}]), tools: [noteTool({ needsApproval: true })] });
+  const run = await agent.run('go');
+  const [asked] = run.pending;
+  assert.ok(asked);
+  const { digest, requestId } = asked;
+  await run.approve(asked);
+  const decision = approvals.decide(principal, [{ requestId, digest, decision: 'reject' }]);
+  await assert.rejects(decision, {
+    code: 'APPROVAL_ALREADY_DECIDED',
+    resolve: new RegExp(`approvals show ${requestId}$`),
+  });
+  clock.advance(120_000);
+  const show = new RegExp(`holdfast operations show ${(await view()).statusRef}$`);
+  await assert.rejects(ways.person('done'), { code: 'OPERATION_SUCCEEDED', resolve: show });
+});
 
 for (const way of ['status', 'recover'] as const)
   for (const [first, answer, state, receipts] of [
