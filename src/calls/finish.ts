@@ -136,13 +136,16 @@ async function writeNotDone(
   finding: Extract<Finding, { found: 'not_done' }>,
 ): Promise<CallOutcome> {
   const { code, reason } = finding;
-  await context.operations.settle(tx, of.statusRef, of.principal.tenant, {
+  const verdict = {
     verdict: 'not_done',
     source: of.settledBy === 'status_query' ? 'status_query' : 'tool',
     decidedBy: of.tool.name,
     reason,
     decidedAt: unixSeconds(context.clock),
-  });
+  } as const;
+  // Whoever reserved it has made the first delivery, and can tell of no other.
+  const ofDelivery = of.reserved && of.settledBy === null ? 1 : undefined;
+  await context.operations.settle(tx, of.statusRef, of.principal.tenant, verdict, ofDelivery);
   await settleEffects(tx, of, { execution: 'not_executed', impact: 'none' });
   return { state: 'not_done', code, reason, settledBy: of.settledBy };
 }

@@ -189,8 +189,8 @@ export class Operations {
   }
 
   /** Records a verdict in this transaction. */
-  settle(tx: Tx, statusRef: string, tenant: string, verdict: Verdict): Promise<void> {
-    return settle(tx, this.#context, statusRef, tenant, verdict);
+  settle(tx: Tx, statusRef: string, tenant: string, verdict: Verdict, ofDelivery?: number): Promise<void> {
+    return settle(tx, this.#context, statusRef, tenant, verdict, ofDelivery);
   }
 
   /** Whether an operation has its receipt or its verdict, as this transaction sees it. */

@@ -44,7 +44,8 @@ function requirePersonsWords({ verdict, decidedBy, reason, decidedAt }: Verdict)
 
 /**
  * Records that an operation whose outcome was unknown did, or did not, happen. Final: no lease, delivery or status query
- * follows, and the key is never used again. A receipt that turns up later is kept beside the verdict. Throws
+ * follows, and the key is never used again. A receipt that turns up later is kept beside the verdict. `ofDelivery`: which
+ * delivery it was that did nothing; that says nothing of one that was sent after it. Throws
  * OPERATION_NOT_FOUND, OPERATION_RECORD_BROKEN where the stored operation does not fit itself, OPERATION_SUCCEEDED,
  * OPERATION_SETTLED, OPERATION_LEASE_RUNNING, VERDICTS_NOT_INSTALLED, and INVALID_VALUE for a person's verdict without a
  * reason.
@@ -55,6 +56,7 @@ export async function settle(
   statusRef: string,
   tenant: string,
   verdict: Verdict,
+  ofDelivery?: number,
 ): Promise<void> {
   requireVerdicts(context);
   if (verdict.source === 'person') requirePersonsWords(verdict);
@@ -67,7 +69,8 @@ export async function settle(
   const facts = { state: record.state, settled: record.verdict !== null, leaseUntil: outbox?.leaseUntil ?? null };
   // The tool that answers holds the lease itself: only a person and a query have to wait for its end.
   const leaseUntil = verdict.source === 'tool' ? null : facts.leaseUntil;
-  const why = refuseVerdict({ ...facts, leaseUntil }, verdict.decidedAt);
+  const isOvertaken = ofDelivery !== undefined && outbox !== null && outbox.attempts > ofDelivery;
+  const why = refuseVerdict({ ...facts, leaseUntil }, verdict.decidedAt) ?? (isOvertaken ? 'lease_running' : null);
   if (why) throw refusal(why, statusRef);
   const { verdict: kind, source, decidedBy, reason, decidedAt } = verdict;
   await tx.run(INSERT_VERDICT, [record.pk, kind, source, decidedBy, reason, decidedAt]);

@@ -8,6 +8,7 @@ import {
   settleByPerson,
   settleByStatus,
 } from '../../src/calls/index.ts';
+import { NotDone } from '../../src/index.ts';
 import { Principal } from '../../src/operations/index.ts';
 import { assert, check, manualClock } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
@@ -153,6 +154,30 @@ check('whoever comes second is told the command that shows what the first one sa
   clock.advance(120_000);
   const show = new RegExp(`holdfast operations show ${(await view()).statusRef}$`);
   await assert.rejects(ways.person('done'), { code: 'OPERATION_SUCCEEDED', resolve: show });
+});
+
+check('that the first delivery did nothing settles nothing while another one is under way', async (t) => {
+  const { clock, holdfast, view, ways } = await desk(t);
+  const begun = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  let again: Promise<unknown> | undefined;
+  const execute = async () => {
+    if (again) {
+      begun.resolve();
+      await answered.promise;
+      return { ok: true };
+    }
+    clock.advance(120_000);
+    again = ways.recover();
+    await begun.promise;
+    throw new NotDone('refused');
+  };
+  const tool = noteTool({ effect: 'idempotent', execute });
+  const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go');
+  assert.equal(run.view.calls[0]?.outcome?.state, 'unknown');
+  answered.resolve();
+  await again;
+  assert.equal((await view()).known, 'done');
 });
 
 for (const way of ['status', 'recover'] as const)
