@@ -1,7 +1,6 @@
 import { fail } from '../core/index.ts';
 import { MAX_LIST_ROWS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
-import { isStatusRef } from './digests.ts';
 import { recordBroken } from './evidence.ts';
 import { requireRecord } from './host-context.ts';
 import type { OperationRecord, Principal, Scope, StoredReceipt, Verdict } from './model.ts';
@@ -15,7 +14,7 @@ import {
   wholeOf,
   type WholeOperation,
 } from './rows.ts';
-import { readWhole } from './results.ts';
+import { lookedFor, readWhole } from './results.ts';
 import { operationNotFound } from './settle.ts';
 import { storedDamage } from './stored-proof.ts';
 import type { Row } from '../store/index.ts';
@@ -153,8 +152,8 @@ export async function showOperation(
   now: number,
 ): Promise<OperationView> {
   requireRecord('principal', principal);
-  if (!isStatusRef(statusRef)) throw operationNotFound();
-  const row = await context.store.read('operations.read', (tx) => tx.get(exact(context.queries.whole), [statusRef]));
+  const asked = lookedFor(statusRef);
+  const row = await context.store.read('operations.read', (tx) => tx.get(exact(context.queries.whole), [asked]));
   if (row === undefined || row['tenant_id'] !== principal.tenant) throw operationNotFound();
   return viewOf(row, now);
 }

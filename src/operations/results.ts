@@ -8,10 +8,13 @@ import { outputFindings } from './output-rules.ts';
 import type { PreparedRequest } from './request.ts';
 import { readRow, type WholeOperation, wholeOf } from './rows.ts';
 
+/** What can be no reference is looked for as well, by the empty one: no step tells it from one that is another's. */
+export const lookedFor = (statusRef: string): string => (isStatusRef(statusRef) ? statusRef : '');
+
 /** Everything stored about one operation, or undefined. */
 export async function readWhole(context: OperationsContext, statusRef: string): Promise<WholeOperation | undefined> {
-  if (!isStatusRef(statusRef)) return undefined;
-  const row = await context.store.read('operations.read', (tx) => readRow(tx, context.queries.whole, [statusRef]));
+  const asked = lookedFor(statusRef);
+  const row = await context.store.read('operations.read', (tx) => readRow(tx, context.queries.whole, [asked]));
   return row && wholeOf(row);
 }
 
