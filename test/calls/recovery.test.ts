@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
 import { auditEverything } from '../../src/app/index.ts';
 import { outcomeOfStored, recoverCall, settleByPerson, settleByStatus } from '../../src/calls/index.ts';
+import { loadStored } from '../../src/calls/stored.ts';
 import { verifyRun } from '../../src/effects/index.ts';
 import { NotDone } from '../../src/index.ts';
 import { disarm } from '../support/autonomy-attacks.ts';
@@ -72,6 +73,7 @@ for (const [what, sql] of CHANGED)
     await assert.rejects(outcomeOfStored(runtime.calls, runtime.principal, statusRef), {
       code: 'OPERATION_RECORD_BROKEN',
     });
+    await assert.rejects(loadStored(runtime.calls, runtime.principal, statusRef), { code: 'OPERATION_RECORD_BROKEN' });
     await assert.rejects(recover(), { code: 'OPERATION_RECORD_BROKEN' });
     await assert.rejects(settleByStatus(runtime.calls, runtime.principal, statusRef, runtime.filesystem), {
       code: 'OPERATION_RECORD_BROKEN',
