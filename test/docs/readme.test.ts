@@ -7,7 +7,7 @@ import { ROOT } from '../structure/repository-files.ts';
 
 check("README.md's commands run in a checkout without a build, and doctor finds nothing amiss", async (t) => {
   const home = await temporaryFolder(t);
-  // `init` and `serve` are for a folder of one's own: test/packed/newcomer.test.ts runs them there.
+  // `init` and `serve` are for a folder of one's own: test/packed/packed.test.ts runs them there.
   const commands = commandsOf('README.md', 'npx').filter((command) => !/ (?:init|serve)$/.test(command));
   assert.deepEqual(commands, [
     'npx holdfast migrate',

@@ -1,18 +1,23 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import { assert, check } from '../support/index.ts';
+import { runCurlLines, served } from '../gateway/served.ts';
+import { commandsOf } from '../support/document-commands.ts';
+import { assert, check, temporaryFolder } from '../support/index.ts';
 import { ROOT } from '../structure/repository-files.ts';
 import { compile, entries, exitOf, install, manifest, node, pack } from './package-under-test.ts';
 
 let home = '';
+let archive = '';
 let consumer = '';
 let installed = '';
 
 before(() => {
   home = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-packed-')));
-  consumer = install(home, pack(home));
+  archive = pack(home);
+  consumer = install(home, archive);
   installed = join(consumer, 'node_modules', 'holdfast');
 });
 after(() => rmSync(home, { recursive: true, force: true }));
@@ -126,4 +131,17 @@ check('init, and the run that its last line says, work in a folder where the pac
   const [, resume = ''] = /then: holdfast (.*)/.exec(waiting.text) ?? [];
   node(consumer, command, ...approve.split(' '));
   assert.match(node(consumer, command, ...resume.split(' ')), /add_note .*Remember the milk[\s\S]*done \(reported\)/);
+});
+
+check('a newcomer installs the package, does what README.md says over HTTP, and sees a run finish', async (t) => {
+  const folder = install(realpathSync(await temporaryFolder(t)), archive);
+  const command = join(folder, 'node_modules', 'holdfast', 'bin', 'holdfast.js');
+  const said = commandsOf('README.md', 'npx');
+  assert.ok(said.includes('npx holdfast init') && said.includes('npx holdfast serve'));
+  const made = spawnSync(process.execPath, [command, 'init'], { cwd: folder, encoding: 'utf8' });
+  assert.equal(made.status, 0, made.stderr);
+  const gateway = await served(t, folder, command);
+  const answers = await runCurlLines('README.md', gateway);
+  assert.match(answers.at(-1) ?? '', /"outcome":"done".*"tool":"add_note"/);
+  assert.equal(await gateway.stop(), 0);
 });

@@ -4,23 +4,13 @@ import {
   type OperationChange,
   Principal,
   prepareRequest,
-  type Receipt,
   type ReservedOperation,
 } from '../../../src/operations/index.ts';
 import { countingObserver, type SqlValue } from '../../../src/store/index.ts';
 import { refundCall, T0, USER } from '../../fixtures/refund-desk/calls.ts';
 import type { RefundDesk } from '../../fixtures/refund-desk/desk.ts';
 import { assert, check } from '../../support/index.ts';
-import { codeOf, freshDesk } from './desk.ts';
-
-const RECEIPT: Receipt = {
-  receiptId: 'receipt-1',
-  downstreamRequestId: 'request-1',
-  resultJson: '{"draft_id":"DRAFT-9","order_ref":"ORDER-7","reason":"duplicate"}',
-  producerRevision: 'refunds-mock-v2',
-  resourceRevision: 'draft-9-r1',
-  observedAt: '2026-07-19T00:00:01Z',
-};
+import { codeOf, freshDesk, RECEIPT } from './desk.ts';
 
 /** The first transaction of a call: reserved, its outbox row already leased. */
 async function begin(desk: RefundDesk): Promise<ReservedOperation> {

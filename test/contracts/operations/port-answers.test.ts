@@ -2,16 +2,7 @@ import { type DownstreamPort, requestDigest, statusQueryCall } from '../../../sr
 import { refundCall, T0, USER } from '../../fixtures/refund-desk/calls.ts';
 import { REFUND_SPEC } from '../../fixtures/refund-desk/refund-tool.ts';
 import { assert, check } from '../../support/index.ts';
-import { codeOf, freshDesk, statusRefIn } from './desk.ts';
-
-const RECEIPT = {
-  receiptId: 'receipt-1',
-  downstreamRequestId: 'request-1',
-  resultJson: '{"draft_id":"DRAFT-9","order_ref":"ORDER-7","reason":"duplicate"}',
-  producerRevision: 'refunds-mock-v2',
-  resourceRevision: 'draft-9-r1',
-  observedAt: '2026-07-19T00:00:01Z',
-};
+import { codeOf, freshDesk, RECEIPT, statusRefIn } from './desk.ts';
 
 /** Answers that say nothing, whatever word a delivery or a look-up has for "it happened". */
 const UNREADABLE: readonly (readonly [what: string, answer: (yes: string) => unknown])[] = [
