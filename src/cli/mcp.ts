@@ -121,7 +121,7 @@ async function init(
   options: InitOptions,
 ): Promise<ExitCode> {
   const { connectMcp, POLICY_PRESETS, readPolicy, startingPolicy } = await import('../mcp/index.ts');
-  const { fail } = await import('../core/index.ts');
+  const { displayText, fail } = await import('../core/index.ts');
   const { name, preset, root, out } = options;
   if (preset !== undefined && !Object.hasOwn(POLICY_PRESETS, preset))
     throw fail('INVALID_VALUE', `There are presets for ${Object.keys(POLICY_PRESETS).join(', ')}.`);
@@ -137,7 +137,13 @@ async function init(
   );
   const connection = await connectMcp({ name, server: 'url' in server ? server : { ...server, env } });
   try {
-    const listed = (await connection.listTools()).map((tool) => ({
+    const { tools, unusable } = await connection.toolList();
+    // The guard holds what its policy does not name, so a tool that is left out here is never let through unasked.
+    for (const one of unusable)
+      terminal.stderr.write(
+        `holdfast: ${displayText(`the policy does not name the tool ${one.name}: ${one.reason} (MCP_TOOLS_INVALID)`)}\n`,
+      );
+    const listed = tools.map((tool) => ({
       name: tool.name,
       ...(tool.annotations?.readOnlyHint === true ? { readOnly: true } : {}),
     }));

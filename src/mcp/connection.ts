@@ -4,6 +4,7 @@ import { fail, HoldfastError, type JsonValue, LIMITS, redactText } from '../core
 import { httpTransport } from './http-transport.ts';
 import type { McpConnectOptions } from './server-options.ts';
 import { StdioTransport } from './stdio-transport.ts';
+import { readToolList, TOOL_PAGE, type ToolList } from './tool-list.ts';
 
 const DEFAULT_CONNECT_MS = 20_000;
 
@@ -45,7 +46,10 @@ export interface McpConnection {
   /** The server's own name and version, as it gave them. */
   readonly serverInfo: { readonly name: string; readonly version: string };
   readonly alive: boolean;
+  /** The server's tools that are whole and have a name of their own: see `toolList` for the others. */
   listTools(): Promise<readonly ListedTool[]>;
+  /** All that the server lists: its tools, and those of which one cannot say what they are, with the reason. */
+  toolList(): Promise<ToolList>;
   callTool(request: McpCallRequest): Promise<McpCallResult>;
   /** The end of the child's standard error with known secrets struck out; empty over HTTP. */
   stderrTail(): string;
@@ -105,17 +109,23 @@ class Connection implements McpConnection {
   }
 
   async listTools(): Promise<readonly ListedTool[]> {
-    const tools: ListedTool[] = [];
+    return (await this.toolList()).tools;
+  }
+
+  async toolList(): Promise<ToolList> {
+    const entries: unknown[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < LIMITS.mcpListPages; page += 1) {
       const options = { timeout: LIMITS.mcpConnectMs, maxTotalTimeout: LIMITS.mcpConnectMs };
       const params = cursor === undefined ? {} : { cursor };
-      const result = await this.#asked(() => this.#client.request({ method: 'tools/list', params }, options));
-      tools.push(...result.tools);
-      if (tools.length > LIMITS.mcpToolsOfServer)
+      const result = await this.#asked(() =>
+        this.#client.request({ method: 'tools/list', params }, TOOL_PAGE, options),
+      );
+      entries.push(...result.tools);
+      if (entries.length > LIMITS.mcpToolsOfServer)
         throw fail('MCP_TOOLS_INVALID', `${this.name} lists more than ${LIMITS.mcpToolsOfServer} tools.`);
       cursor = result.nextCursor;
-      if (cursor === undefined) return tools;
+      if (cursor === undefined) return readToolList(this.name, entries);
     }
     throw fail('MCP_TOOLS_INVALID', `The tools of ${this.name} fill more than ${LIMITS.mcpListPages} pages.`);
   }

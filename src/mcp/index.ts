@@ -3,6 +3,7 @@ export type { ListedTool, McpCallRequest, McpCallResult, McpConnection } from '.
 export { type McpTools, mcpTools, type SkippedTool } from './mcp-tools.ts';
 export type { McpPolicies, McpToolPolicy } from './policy.ts';
 export type { HttpServer, McpConnectOptions, StdioServer } from './server-options.ts';
+export type { ToolList, UnusableTool } from './tool-list.ts';
 export { IDEMPOTENCY_META_KEY } from './wire/message.ts';
 export type { SealedPolicy } from './guard/policy-conditions.ts';
 export { judgeCall, type PolicyVerdict, type RuleNote, sealPolicy } from './guard/policy-decision.ts';

@@ -20,15 +20,16 @@ export interface McpTools {
 /**
  * The tools of a connected server, ready to be registered. What a tool may do comes from your policies alone: a tool
  * without one is `once` and asks a person each time, whatever its hints say. A policy for a tool that the server does
- * not have throws `MCP_TOOLS_INVALID`, and so do two tools of one name; a tool whose schema cannot be used is skipped.
+ * not have throws `MCP_TOOLS_INVALID`. A tool whose entry is malformed, whose schema cannot be used, or whose name another
+ * one has too, is skipped with the reason, and the others are offered.
  */
 export async function mcpTools(connection: McpConnection, policies: McpPolicies = {}): Promise<McpTools> {
   if (typeof policies !== 'function' && !isObject(policies))
     throw fail('MCP_CONFIG_INVALID', 'The `policies` of an MCP server must be an object or a function.');
-  const listed = await connection.listTools();
-  checkNames(connection.name, listed, policies);
+  const { tools: listed, unusable } = await connection.toolList();
+  checkNames(connection.name, [...listed, ...unusable], policies);
   const tools: Tool[] = [];
-  const skipped: SkippedTool[] = [];
+  const skipped: SkippedTool[] = unusable.map((one) => ({ ...one, code: 'MCP_TOOLS_INVALID' }));
   for (const each of listed) {
     const policy = policyFor(each, policies);
     try {
@@ -49,9 +50,8 @@ function policyFor(tool: ListedTool, policies: McpPolicies): McpToolPolicy | und
   return policy as McpToolPolicy | undefined;
 }
 
-function checkNames(server: string, listed: readonly ListedTool[], policies: McpPolicies): void {
+function checkNames(server: string, listed: readonly { readonly name: string }[], policies: McpPolicies): void {
   const names = new Set(listed.map((tool) => tool.name));
-  if (names.size !== listed.length) throw fail('MCP_TOOLS_INVALID', `${server} lists two tools of one name.`);
   if (typeof policies === 'function') return;
   for (const name of Object.keys(policies))
     if (!names.has(name))

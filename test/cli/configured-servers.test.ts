@@ -6,8 +6,8 @@ import { assert, check, type CommandResult, configuredFolder, LETTER_AGENT } fro
 const SERVER = join(import.meta.dirname, '..', 'fixtures', 'mcp', 'odd-server.ts');
 
 /** A folder whose agent writes through an MCP server that misbehaves as `mode` says; a person has to allow it. */
-async function folderWith(t: TestContext, mode: string) {
-  const made = await configuredFolder(t, LETTER_AGENT.replace("toolName: 'post'", "toolName: 'odd__good'"));
+async function folderWith(t: TestContext, mode: string, tool = 'odd__good') {
+  const made = await configuredFolder(t, LETTER_AGENT.replace("toolName: 'post'", `toolName: '${tool}'`));
   const config = join(made.folder, 'holdfast.config.ts');
   const configure = (args: readonly string[]): void => {
     const servers = `{ odd: { server: { command: process.execPath, args: ${JSON.stringify(args)} }, policies } }`;
@@ -41,6 +41,22 @@ check(
     assert.deepEqual([edited.exit, /allowed/.test(edited.stdout), /Bob/.test(edited.stdout)], [0, true, true]);
   },
 );
+
+check("a server's malformed tool is told by name and a call to it refused; its good tools are used", async (t) => {
+  const { holdfast } = await folderWith(t, 'malformed');
+  const run = await holdfast('run', 'Write to Ada.');
+  assert.equal(run.exit, 3, run.stderr);
+  assert.match(run.stderr, /the tool bare of the MCP server odd is not offered: .*inputSchema.*MCP_TOOLS_INVALID/);
+  const init = await holdfast('mcp', 'init', '--name', 'odd', '--', process.execPath, SERVER, 'malformed');
+  assert.deepEqual(
+    [init.exit, /the policy does not name the tool bare: /.test(init.stderr), /for 2 tools/.test(init.stdout)],
+    [0, true, true],
+  );
+  const other = await folderWith(t, 'malformed', 'odd__bare');
+  const refused = await other.holdfast('run', 'Write to Ada.');
+  assert.equal(refused.exit, 0, refused.stderr);
+  assert.match(refused.stdout, /odd__bare.*TOOL_UNKNOWN/);
+});
 
 check(
   'a server that does not start keeps nobody from an audit or a verdict, and an edit says what it lacks',

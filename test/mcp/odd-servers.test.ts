@@ -191,9 +191,67 @@ check(
 
 check('lists are read page by page within bounds, and each wrong one is refused', async () => {
   await withTools('pages', async (tools) => assert.equal(tools.size, 10));
-  for (const mode of ['endless', 'many', 'twice']) {
+  for (const [mode, code] of [
+    ['endless', 'MCP_TOOLS_INVALID'],
+    ['many', 'MCP_TOOLS_INVALID'],
+    ['not-a-list', 'MCP_CALL_FAILED'],
+  ] as const) {
     const connection = await open(mode);
-    assert.equal(await codeOf(mcpTools(connection)), 'MCP_TOOLS_INVALID', mode);
+    assert.equal(await codeOf(mcpTools(connection)), code, mode);
+    await connection.close();
+  }
+});
+
+check('a malformed tool is refused by its name with the reason, and keeps nobody from the good ones', async () => {
+  const connection = await open('malformed');
+  try {
+    const { tools, skipped } = await mcpTools(connection, { good: { effect: 'read' }, bare: { effect: 'read' } });
+    assert.deepEqual(
+      tools.map(({ name, effect }) => [name, effect]),
+      [
+        ['odd__good', 'read'],
+        ['odd__good2', 'once'],
+      ],
+    );
+    assert.deepEqual(
+      skipped.map(({ name, code, reason }) => [name, code, /\w+/.exec(reason.split('`')[1] ?? '')?.[0]]),
+      [
+        ['bare', 'MCP_TOOLS_INVALID', 'inputSchema'],
+        ['(number 3)', 'MCP_TOOLS_INVALID', 'name'],
+        ['listy', 'MCP_TOOLS_INVALID', 'inputSchema'],
+        ['wordy', 'MCP_TOOLS_INVALID', 'description'],
+        ['out', 'MCP_TOOLS_INVALID', 'outputSchema'],
+        ['(number 8)', 'MCP_TOOLS_INVALID', undefined],
+      ],
+    );
+    assert.deepEqual(
+      (await connection.listTools()).map(({ name }) => name),
+      ['good', 'good2'],
+    );
+  } finally {
+    await connection.close();
+  }
+});
+
+check('of two tools of one name neither is offered, whichever of them is well-formed', async () => {
+  const connection = await open('twice');
+  try {
+    const { tools, skipped } = await mcpTools(connection, { same: { effect: 'read' } });
+    assert.deepEqual(
+      tools.map(({ name }) => name),
+      ['odd__good'],
+    );
+    assert.deepEqual(
+      skipped.map(({ name, code }) => [name, code]),
+      [
+        ['same', 'MCP_TOOLS_INVALID'],
+        ['same', 'MCP_TOOLS_INVALID'],
+        ['good2', 'MCP_TOOLS_INVALID'],
+        ['good2', 'MCP_TOOLS_INVALID'],
+      ],
+    );
+    assert.match(skipped[2]?.reason ?? '', /two tools of this name/);
+  } finally {
     await connection.close();
   }
 });
