@@ -216,6 +216,8 @@ export function endingOf(of: ReadyCall, beginning: Beginning, reserved: Reserved
       retries,
     },
     settledBy: null,
+    // Whoever reserved it has made the first delivery, and can tell of no other.
+    deliveries: 1,
   };
 }
 

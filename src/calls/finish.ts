@@ -25,6 +25,8 @@ export interface Ending {
   readonly effect?: { readonly run: LedgerRun; readonly effectId: string };
   /** Who found it out; null for the tool's own answer. */
   readonly settledBy: SettledBy | null;
+  /** How many deliveries there were when it was found out: that nothing happened says nothing of a later one. */
+  readonly deliveries: number;
 }
 
 export interface Found {
@@ -143,9 +145,7 @@ async function writeNotDone(
     reason,
     decidedAt: unixSeconds(context.clock),
   } as const;
-  // Whoever reserved it has made the first delivery, and can tell of no other.
-  const ofDelivery = of.reserved && of.settledBy === null ? 1 : undefined;
-  await context.operations.settle(tx, of.statusRef, of.principal.tenant, verdict, ofDelivery);
+  await context.operations.settle(tx, of.statusRef, of.principal.tenant, verdict, of.deliveries);
   await settleEffects(tx, of, { execution: 'not_executed', impact: 'none' });
   return { state: 'not_done', code, reason, settledBy: of.settledBy };
 }

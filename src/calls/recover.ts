@@ -13,7 +13,7 @@ import type { CallOutcome } from './outcome.ts';
 import { currentRefusal, type Refusal } from './prepare.ts';
 import { rescue } from './rescue.ts';
 import { resultEvent, type ResultOf } from './result-event.ts';
-import { endingOf, invocationOf, isFinalNotHappened, outcomeOfStored, settleFound } from './settle.ts';
+import { deliveriesOf, endingOf, invocationOf, isFinalNotHappened, outcomeOfStored, settleFound } from './settle.ts';
 import { ledgerCalls } from './standing.ts';
 import { askStatus } from './status.ts';
 import type { ReadTx } from '../store/index.ts';
@@ -96,20 +96,23 @@ async function redeliver(
   const invocation = invocationFor(principal, stored, recovery);
   const refusal = await currentRefusal(call, invocation.principal);
   if (refusal) return { ...still(statusRef, `It was not delivered again: ${refusal.reason}`), refusal };
-  const leased = await context.store.write('calls.lease', (tx) => lease(tx, context, principal, stored));
-  if (!leased) return notLeased(context, principal, statusRef);
+  const delivery = await context.store.write('calls.lease', (tx) => lease(tx, context, principal, stored));
+  if (delivery === null) return notLeased(context, principal, statusRef);
   await context.faults.reach('outbox-claimed');
   const scope = exactScope(call.tool, call.input, recovery.filesystem);
   const attempt = await attemptExecute(call.tool, call.input, invocation);
   const finding = ofAllDeliveries(stored, await classify(call.tool, call.input, attempt));
-  return conclude(context, principal, stored, { finding, scope, recovery, invocation });
+  return conclude(context, principal, stored, { finding, scope, recovery, invocation, delivery });
 }
 
 /** Whoever has it, or was first, may have settled it by now. */
 async function notLeased(context: CallsContext, principal: Principal, statusRef: string): Promise<Recovered> {
   const outcome = await outcomeOfStored(context, principal, statusRef);
   if (outcome.state !== 'unknown') return { outcome, recorded: false };
-  return still(statusRef, 'It was not delivered again: writes are paused, or another worker has it.');
+  return still(
+    statusRef,
+    'It was not delivered again: writes are paused, its approval has expired, or another worker has, or had, it.',
+  );
 }
 
 /**
@@ -122,20 +125,23 @@ function ofAllDeliveries(stored: StoredCall, finding: Finding): Finding {
   return { found: 'unknown', code: 'OUTCOME_UNKNOWN', reason };
 }
 
+/**
+ * Takes the lease for one delivery more than what was read, and was asked about, knows of; answers which one it is. Null
+ * where the call may not, or need not, be delivered again by now.
+ */
 async function lease(
   tx: Parameters<CallsContext['operations']['lease']>[0],
   context: CallsContext,
   principal: Principal,
-  { statusRef, call, groupId }: StoredCall,
-): Promise<boolean> {
-  if ((await context.pausedBecause(tx)) !== null) return false;
-  const terms = {
-    workerId: context.workerId,
-    now: unixSeconds(context.clock),
-    seconds: leaseSecondsFor(call.tool.timeoutMs),
-  };
+  stored: StoredCall,
+): Promise<number | null> {
+  const { statusRef, call, groupId } = stored;
+  const now = unixSeconds(context.clock);
+  if ((await context.pausedBecause(tx)) !== null || now >= stored.whole.operation.approvalExpiresAt) return null;
+  const seconds = leaseSecondsFor(call.tool.timeoutMs);
+  const terms = { workerId: context.workerId, now, seconds, afterDeliveries: deliveriesOf(stored) };
   const answer = await context.operations.lease(tx, statusRef, terms);
-  if (answer.kind !== 'leased') return false;
+  if (answer.kind !== 'leased') return null;
   await appendEvent(tx, context.sessions, principal, {
     groupId,
     type: 'started',
@@ -145,7 +151,7 @@ async function lease(
     sideEffectClass: call.tool.effect,
     resourceKeys: call.resourceKeys,
   });
-  return true;
+  return answer.lease.attemptCount;
 }
 
 function still(statusRef: string, reason: string): Recovered {
@@ -157,17 +163,19 @@ interface Delivered {
   readonly scope: ExactScope;
   readonly recovery: Recovery;
   readonly invocation: Invocation;
+  /** Which delivery of the call it was. */
+  readonly delivery: number;
 }
 
 async function conclude(
   context: CallsContext,
   principal: Principal,
   stored: StoredCall,
-  { finding, scope, recovery, invocation }: Delivered,
+  { finding, scope, recovery, invocation, delivery }: Delivered,
 ): Promise<Recovered> {
   const seen = finding.found === 'done' ? await lookAfter(stored.call, scope, recovery.filesystem, invocation) : [];
   const found: Found = { finding, seen, verified: allHold(scope.obligations, seen) };
-  const ending: Ending = { ...endingOf(principal, stored), settledBy: null };
+  const ending: Ending = { ...endingOf(principal, stored), settledBy: null, deliveries: delivery };
   try {
     const outcome = await context.store.write('calls.finish', (tx) => finish(tx, context, ending, found));
     return { outcome, recorded: true };

@@ -87,8 +87,12 @@ export function endingOf(principal: Principal, stored: StoredCall): Ending {
       resourceKeys: call.resourceKeys,
     },
     settledBy: 'status_query',
+    deliveries: deliveriesOf(stored),
   };
 }
+
+/** How often a stored operation had been delivered when it was read. */
+export const deliveriesOf = ({ whole }: StoredCall): number => whole.outbox?.attempts ?? 0;
 
 export function invocationOf(principal: Principal, stored: StoredCall): Invocation {
   return {

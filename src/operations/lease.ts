@@ -15,6 +15,8 @@ export interface LeaseTerms {
   /** Seconds since 1970. */
   readonly now: number;
   readonly seconds: number;
+  /** How many deliveries there are of which whoever wants to deliver again knows: one more, and nothing is granted. */
+  readonly afterDeliveries?: number;
 }
 
 export type LeaseAnswer =
@@ -67,7 +69,10 @@ export async function lease(
   if (!row || !outbox) return { kind: 'not_leased', word: notLeased('absent', null) };
   const record = operationOf(row);
   const facts = { outbox: outbox.state, leaseUntil: outbox.leaseUntil, settled: record.verdict !== null };
-  const decision = decideLease(facts, terms.now);
+  const { now, afterDeliveries = outbox.attempts } = terms;
+  const decision = decideLease(facts, now);
+  if (decision === 'grant' && outbox.attempts !== afterDeliveries)
+    return { kind: 'not_leased', word: notLeased('held', record.state) };
   if (decision !== 'grant') return { kind: 'not_leased', word: notLeased(decision, record.state) };
   const finding = payloadFinding(outbox, record);
   if (finding !== null) throw recordBroken(finding);

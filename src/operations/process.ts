@@ -120,6 +120,9 @@ export async function recordReceipt(
   }
 }
 
+/** What a delivery that did nothing comes to, where the operation did not wait for its answer. */
+const WORD_OF_OVERTAKEN = { succeeded: 'succeeded', settled: 'settled', lease_running: 'outcome_unknown' } as const;
+
 async function finishDelivery(
   context: OperationsContext,
   port: DownstreamPort,
@@ -132,13 +135,9 @@ async function finishDelivery(
     // That this delivery did nothing says nothing about an earlier one whose answer was lost.
     if (terms.attempt > 1) return 'outcome_unknown';
     const by = work.tool.contract.name;
-    await settleFound(
-      context,
-      work.row,
-      { verdict: 'not_done', source: 'tool', decidedBy: by, reason: answer.reason },
-      terms.now,
-    );
-    return 'not_done';
+    const found = { verdict: 'not_done', source: 'tool', decidedBy: by, reason: answer.reason } as const;
+    const overtaken = await settleFound(context, work.row, found, { deliveries: terms.attempt, now: terms.now });
+    return overtaken ? WORD_OF_OVERTAKEN[overtaken] : 'not_done';
   }
   if (terms.failure === 'after_downstream_commit') return 'outcome_unknown';
   await context.faults.reach('receipt-about-to-commit');

@@ -44,8 +44,8 @@ function requirePersonsWords({ verdict, decidedBy, reason, decidedAt }: Verdict)
 
 /**
  * Records that an operation whose outcome was unknown did, or did not, happen. Final: no lease, delivery or status query
- * follows, and the key is never used again. A receipt that turns up later is kept beside the verdict. `ofDelivery`: which
- * delivery it was that did nothing; that says nothing of one that was sent after it. Throws
+ * follows, and the key is never used again. A receipt that turns up later is kept beside the verdict. `ofDelivery`: how
+ * many deliveries there were of which it is said; that says nothing of one that was sent after them. Throws
  * OPERATION_NOT_FOUND, OPERATION_RECORD_BROKEN where the stored operation does not fit itself, OPERATION_SUCCEEDED,
  * OPERATION_SETTLED, OPERATION_LEASE_RUNNING, VERDICTS_NOT_INSTALLED, and INVALID_VALUE for a person's verdict without a
  * reason.
@@ -58,6 +58,19 @@ export async function settle(
   verdict: Verdict,
   ofDelivery?: number,
 ): Promise<void> {
+  const why = await settleUnlessOvertaken(tx, context, statusRef, tenant, verdict, ofDelivery);
+  if (why) throw refusal(why, statusRef);
+}
+
+/** The same, answering why it was not recorded: another one was first, or is carrying the operation out. */
+async function settleUnlessOvertaken(
+  tx: Tx,
+  context: OperationsContext,
+  statusRef: string,
+  tenant: string,
+  verdict: Verdict,
+  ofDelivery?: number,
+): Promise<SettleRefusal | null> {
   requireVerdicts(context);
   if (verdict.source === 'person') requirePersonsWords(verdict);
   const row = isStatusRef(statusRef) ? await readRow(tx, context.queries.whole, [statusRef]) : undefined;
@@ -71,10 +84,11 @@ export async function settle(
   const leaseUntil = verdict.source === 'tool' ? null : facts.leaseUntil;
   const isOvertaken = ofDelivery !== undefined && outbox !== null && outbox.attempts > ofDelivery;
   const why = refuseVerdict({ ...facts, leaseUntil }, verdict.decidedAt) ?? (isOvertaken ? 'lease_running' : null);
-  if (why) throw refusal(why, statusRef);
+  if (why) return why;
   const { verdict: kind, source, decidedBy, reason, decidedAt } = verdict;
   await tx.run(INSERT_VERDICT, [record.pk, kind, source, decidedBy, reason, decidedAt]);
   await context.onChange?.(tx, { kind: 'settled', tenant, statusRef });
+  return null;
 }
 
 /** Whether an operation has its receipt or its verdict: what is found out later changes nothing of that. */
@@ -82,17 +96,20 @@ export async function isOver(tx: ReadTx, context: OperationsContext, statusRef: 
   return (await tx.get(context.queries.isOver, [statusRef])) !== undefined;
 }
 
-/** What was found out about an operation, recorded where verdicts are installed; elsewhere it stays as it is. */
+/**
+ * What was found out about so many deliveries of an operation, recorded where verdicts are installed; elsewhere it stays
+ * as it is. Answers why it was not recorded, where somebody else was first or delivers it again.
+ */
 export async function settleFound(
   context: OperationsContext,
   record: OperationRecord,
   found: Omit<Verdict, 'decidedAt'>,
-  now: number,
-): Promise<void> {
-  if (!context.withVerdicts) return;
-  const verdict = { ...found, reason: boundedReason(found.reason), decidedAt: now };
-  await context.store.write('operations.settle', (tx) =>
-    settle(tx, context, record.statusRef, record.scope.tenant, verdict),
+  of: { readonly deliveries: number; readonly now: number },
+): Promise<SettleRefusal | null> {
+  if (!context.withVerdicts) return null;
+  const verdict = { ...found, reason: boundedReason(found.reason), decidedAt: of.now };
+  return context.store.write('operations.settle', (tx) =>
+    settleUnlessOvertaken(tx, context, record.statusRef, record.scope.tenant, verdict, of.deliveries),
   );
 }
 

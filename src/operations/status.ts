@@ -78,22 +78,24 @@ async function askOtherSide(
   return readLookup(said);
 }
 
+type Found = 'succeeded' | 'no_receipt' | 'settled';
+
 /** Settles an operation that the other side knows nothing of, once nothing under way can still take effect. */
 async function settleNotHappened(
   context: OperationsContext,
   { operation, outbox }: WholeOperation,
   request: PreparedRequest,
   now: number,
-): Promise<boolean> {
+): Promise<Found> {
   const leaseUntil = outbox?.leaseUntil ?? null;
-  if (!context.withVerdicts || !isFinalNotHappened(leaseUntil, request.tool.settlesWithinSeconds, now)) return false;
+  if (!context.withVerdicts || !isFinalNotHappened(leaseUntil, request.tool.settlesWithinSeconds, now))
+    return 'no_receipt';
   const reason = 'the other side was asked after everything under way had ended, and it did not happen';
   const found = { verdict: 'not_done', source: 'status_query', decidedBy: request.contract.name, reason } as const;
-  await settleFound(context, operation, found, now);
-  return true;
+  // What was answered is about what had been sent when it was asked.
+  const overtaken = await settleFound(context, operation, found, { deliveries: outbox?.attempts ?? 0, now });
+  return overtaken === 'lease_running' ? 'no_receipt' : (overtaken ?? 'settled');
 }
-
-type Found = 'succeeded' | 'no_receipt' | 'settled';
 
 async function reconcile(
   context: OperationsContext,
@@ -106,8 +108,7 @@ async function reconcile(
   if (whole.downstream) return recordReceipt(context, work, whole.downstream, false, now);
   const said = await askOtherSide(context, whole.operation, request, now);
   if (said.kind === 'happened') return recordReceipt(context, work, said.receipt, true, now);
-  if (said.kind === 'not_happened' && (await settleNotHappened(context, whole, request, now))) return 'settled';
-  return 'no_receipt';
+  return said.kind === 'not_happened' ? settleNotHappened(context, whole, request, now) : 'no_receipt';
 }
 
 async function findOwn(

@@ -213,3 +213,85 @@ for (const way of ['status', 'recover'] as const)
       assert.equal((await view()).known, state);
       assert.equal(await late(), receipts);
     });
+
+/**
+ * A reconcilable call of which nothing is known, and a hook that a test runs in the middle of what it does next. Each
+ * delivery but the first may have taken effect; the lease of each is over when it ends.
+ */
+async function askable(t: TestContext, hook: { readonly at: 'status' | 'precondition' | 'execute' }) {
+  const made = await desk(t);
+  const { clock, holdfast } = made;
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  let sent = 0;
+  const here = async (at: typeof hook.at): Promise<void> => {
+    const run = at === hook.at ? meanwhile : undefined;
+    meanwhile = at === hook.at ? undefined : meanwhile;
+    await run?.();
+  };
+  const tool = noteTool({
+    effect: 'reconcilable',
+    async execute() {
+      const delivery = (sent += 1);
+      if (delivery === 2) await here('execute');
+      clock.advance(120_000);
+      if (hook.at === 'execute' && delivery === 2) throw new NotDone('refused');
+      throw new Error('connection reset');
+    },
+    async status() {
+      await here('status');
+      return { state: 'not_happened' };
+    },
+    async precondition() {
+      await here('precondition');
+      return true as const;
+    },
+  });
+  await holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go');
+  return {
+    ...made,
+    sent: () => sent,
+    during: (run: () => Promise<unknown>): void => {
+      meanwhile = run;
+    },
+  };
+}
+
+check(
+  'that a call did not happen permits no delivery once it was delivered again since it was asked about',
+  async (t) => {
+    const { during, sent, view, ways } = await askable(t, { at: 'precondition' });
+    during(ways.recover);
+    const slower = await ways.recover();
+    assert.equal(slower.state, 'unknown');
+    assert.equal(sent(), 2);
+    assert.deepEqual([(await view()).known, (await view()).attempts], ['unknown', 2]);
+  },
+);
+
+check('that a call did not happen settles nothing once it was delivered again since it was asked about', async (t) => {
+  const { during, sent, view, ways } = await askable(t, { at: 'status' });
+  during(ways.recover);
+  assert.equal((await ways.status()).state, 'unknown');
+  assert.equal(sent(), 2);
+  const { known, verdict } = await view();
+  assert.deepEqual([known, verdict], ['unknown', null]);
+});
+
+check('that a later delivery did nothing settles nothing once the call was delivered again after it', async (t) => {
+  const { clock, during, sent, view, ways } = await askable(t, { at: 'execute' });
+  during(async () => {
+    clock.advance(120_000);
+    await ways.recover();
+  });
+  assert.equal((await ways.recover()).state, 'unknown');
+  assert.equal(sent(), 3);
+  assert.equal((await view()).verdict, null);
+});
+
+check('a call is not delivered again when its approval expires between the look at it and its lease', async (t) => {
+  const { clock, during, sent, ways } = await askable(t, { at: 'precondition' });
+  during(async () => clock.advance(3_600_000));
+  const outcome = await ways.recover();
+  assert.match(outcome.state === 'unknown' ? outcome.reason : '', /its approval has expired/);
+  assert.equal(sent(), 1);
+});
