@@ -13,6 +13,8 @@ import type { Runtime } from './runtime.ts';
 
 /** The runs of one guard, each with the process id under which it is held. */
 export interface GuardRuns extends Pick<GuardOptions, 'place' | 'runs' | 'standing'> {
+  /** The runs that are open now. */
+  readonly held: () => readonly string[];
   /** Ends every run that is open, one after the other; then throws what the first of them threw. */
   readonly endAll: () => Promise<void>;
 }
@@ -58,6 +60,7 @@ export async function openGuardRuns(
     place,
     runs,
     standing: (tx, one) => modellessRunStanding(tx, calls, one, owners.get(one) ?? owner),
+    held: () => [...open.keys()].flatMap(({ runId }) => runId ?? []),
     endAll: () => endAll([...open.keys()].map((one) => () => runs.end(one))),
   };
 }

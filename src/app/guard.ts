@@ -13,6 +13,8 @@ export interface GuardBasics {
   readonly policy: string | Uint8Array;
   /** How long a held call keeps its host waiting before it is told to come back. Milliseconds, default 45,000. */
   readonly waitMs?: number;
+  /** Told, once the guard is open, how to ask which runs it holds. */
+  readonly onOpen?: (runs: () => readonly string[]) => void;
   readonly clock?: Clock;
   readonly observer?: StoreObserver;
   /** Named fault points, for test harnesses. */
@@ -112,7 +114,8 @@ async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
   const context = { server: policy.server, policy: `${policy.name}@${policy.revision}`, policy_sha256: policy.digest };
   try {
     const run = { name: `guard:${policy.server}`, projectId, context };
-    const { place, runs, standing, endAll } = await openGuardRuns(runtime, run);
+    const { place, runs, standing, held, endAll } = await openGuardRuns(runtime, run);
+    settings.onOpen?.(held);
     const waitMs = settings.waitMs ?? WAIT_MS;
     const close = async (): Promise<void> => {
       try {

@@ -18,6 +18,7 @@ export {
   type GuardSettings,
   type HttpGuardSettings,
   type RunningHttpGuard,
+  type GuardBasics,
   runGuard,
   runHttpGuard,
 } from './guard.ts';

@@ -23,7 +23,7 @@ async function work(argv: readonly string[], terminal: Terminal): Promise<number
     import('./output.ts'),
     import('./program.ts'),
   ]);
-  const output = outputTo(terminal, argv.includes('--json'));
+  const output = outputTo(terminal, wantsJson(argv));
   let exit: ExitCode = 0;
   const run = async (command: () => Promise<ExitCode>): Promise<void> => {
     exit = await command();
@@ -36,8 +36,15 @@ async function work(argv: readonly string[], terminal: Terminal): Promise<number
   }
 }
 
-/** For an error that nothing caught: tells its kind, and the run that it cut short, and gives the exit code. */
+/** What stands after `--` is for the command of a server. */
+function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return (end === -1 ? argv : argv.slice(0, end)).includes('--json');
+}
+
+/** For an error that nothing caught: tells its kind, and what it cut short, and gives the exit code. */
 export async function fatal(error: unknown, argv: readonly string[], terminal: Terminal): Promise<number> {
   const [{ asEarlyEnd }, { outputTo }] = await Promise.all([import('./early-end.ts'), import('./output.ts')]);
-  return outputTo(terminal, argv.includes('--json')).error(asEarlyEnd(error));
+  const { error: told, speaksProtocol } = asEarlyEnd(error);
+  return outputTo(terminal, wantsJson(argv) && !speaksProtocol).error(told);
 }

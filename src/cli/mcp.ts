@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { GuardBasics } from '../app/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
+import { watchServing } from './early-end.ts';
 import { readSmallFile, writeNewFile } from './small-files.ts';
 import { checkTarget } from './target-file.ts';
 
@@ -55,7 +57,17 @@ async function guard(
   const { terminal } = context;
   const { readConfiguration, runGuard } = await import('../app/index.ts');
   const server = await serverOf(words, options.url);
+  let runs: () => readonly string[] = () => [];
+  watchServing(terminal, {
+    what: 'guard',
+    runs: () => runs(),
+    again: 'Then start it again, or let its host do so; what waited in it is asked anew.',
+    speaksProtocol: !('url' in server),
+  });
   const settings = {
+    onOpen: (held: () => readonly string[]): void => {
+      runs = held;
+    },
     dataDir: readConfiguration({ env: terminal.env, dataDir: options.dataDir }).dataDir,
     waitMs: (await wholeNumber('--wait', options.wait, 3600)) * 1000,
     policy: readSmallFile('the policy file', await policyFileOf(options)),
@@ -78,11 +90,7 @@ async function policyFileOf({ policy, config }: GuardCommandOptions): Promise<st
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** Serves hosts over HTTP until a signal comes. */
-async function listen(
-  settings: { readonly dataDir: string; readonly waitMs: number; readonly policy: string },
-  url: string,
-  port: number,
-): Promise<ExitCode> {
+async function listen(settings: GuardBasics, url: string, port: number): Promise<ExitCode> {
   const { runHttpGuard } = await import('../app/index.ts');
   const tell = (line: string): void => void process.stderr.write(`holdfast: ${line}\n`);
   const signalled = new Promise<void>((resolve) => {

@@ -3,6 +3,7 @@ import type { Holdfast, HoldfastConfig } from '../app/index.ts';
 import { fail, type Log } from '../core/index.ts';
 import type { DamagedRun } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
+import { watchServing } from './early-end.ts';
 import type { Terminal } from './terminal.ts';
 import { version } from './version.ts';
 
@@ -44,6 +45,12 @@ async function serve(context: CommandContext, options: Options): Promise<ExitCod
   const configured = await openConfigured({ onDamage, ...config }, dataDir);
   for (const { server, name, code, reason } of configured.notOffered)
     log.error('serve.tool_not_offered', { server, tool: name, code, reason });
+  const { runs } = configured.holdfast.runtime;
+  const unwatch = watchServing(terminal, {
+    what: 'gateway',
+    runs: () => runs.carriedHere(),
+    again: 'Then start it again: holdfast serve takes up what waits and was decided.',
+  });
   try {
     const gateway = await openGateway({
       holdfast: configured.holdfast,
@@ -64,6 +71,7 @@ async function serve(context: CommandContext, options: Options): Promise<ExitCod
     return 0;
   } finally {
     await configured.close();
+    unwatch();
   }
 }
 

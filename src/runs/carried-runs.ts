@@ -63,6 +63,11 @@ export class CarriedRuns {
     return this.#runs.get(runId)?.ended;
   }
 
+  /** The runs that are carried out here now. */
+  ids(): readonly string[] {
+    return [...this.#runs.keys()];
+  }
+
   /** Asks a run of this process to stop. */
   stop(runId: string): void {
     this.#runs.get(runId)?.stop.abort();

@@ -210,6 +210,11 @@ export class Runs {
     return this.#carried.ended(runId);
   }
 
+  /** The runs that this process carries out now. */
+  carriedHere(): readonly string[] {
+    return this.#carried.ids();
+  }
+
   /**
    * Lets go of runs whose process is dead: one that was interrupted in a call becomes `failed` with an unknown
    * outcome, one whose reply waits goes back to waiting, any other can be resumed. Runs nothing. Answers their ids.

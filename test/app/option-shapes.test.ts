@@ -236,6 +236,7 @@ check('a guard refuses a setting of a wrong shape by its name', async (t) => {
     dataDir: { right: ['text'], wrong: [''] },
     policy: { right: ['text'] },
     waitMs: { right: ['number'], wrong: [-1, Number.NaN, 3_600_001] },
+    onOpen: { right: ['function'] },
     clock: { right: [] },
     observer: { right: ['function'] },
     faults: { right: [] },
@@ -288,7 +289,11 @@ check('a connection to an MCP server, and its policies, refuse an option of a wr
   for (const value of [undefined, null, 7, []]) await assert.rejects(connectMcp(value as never), ValidationError);
 
   const tools = [{ name: 'look', inputSchema: { type: 'object' } }];
-  const connection = { name: 'a', serverInfo: { name: 's', version: '1' }, listTools: async () => tools };
+  const connection = {
+    name: 'a',
+    serverInfo: { name: 's', version: '1' },
+    toolList: async () => ({ tools, unusable: [] }),
+  };
   const offer: Entry = (_, value) => mcpTools(connection as unknown as McpConnection, value as never);
   await refuseAll({ policies: { right: ['object', 'function', 'list'] } }, offer);
   const forLook: Entry = (_, value) => mcpTools(connection as unknown as McpConnection, { look: value } as never);

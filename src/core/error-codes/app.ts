@@ -53,6 +53,14 @@ export const appErrorCodes = {
     resolve:
       'See what is known of the run: holdfast runs show RUN. Let a tool reject its promise where it throws in a timer or an event.',
   },
+  SERVING_ENDED: {
+    family: 'outcome_unknown',
+    http: 500,
+    exit: 1,
+    retryable: false,
+    resolve:
+      'See which calls may be unknown: holdfast operations list --open. Then start the process again: it takes up what waits.',
+  },
   CONFIG_MISSING: {
     family: 'validation',
     http: 400,
