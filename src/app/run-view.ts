@@ -54,6 +54,8 @@ export interface SideBranchView {
   readonly state: 'open' | 'closed';
   /** What it said last; empty before its first turn. */
   readonly text: string;
+  /** Why its last turn ended, where that did not come to its end by itself: its text may not be whole. Null otherwise. */
+  readonly cut: CutReason | null;
 }
 
 /** A run as every surface shows it: how it stands, what waits, what became of each call. */
@@ -167,9 +169,9 @@ async function readTurn(tx: ReadTx, principal: Principal, { place }: RunRecord, 
 export function sideBranchView({ group, side }: GroupWithCalls): SideBranchView | null {
   if (!side) return null;
   const { type, turns, maxTurns, closed } = side;
-  const text = turns.at(-1)?.text ?? '';
+  const { text, cut } = turns.at(-1) ?? { text: '', cut: null };
   const state = closed ? 'closed' : 'open';
-  return { branchId: group.groupId, type, turnsUsed: turns.length, maxTurns, state, text };
+  return { branchId: group.groupId, type, turnsUsed: turns.length, maxTurns, state, text, cut };
 }
 
 function outcomeOf(run: RunRecord, { unknown }: RunSummary): RunView['outcome'] {
@@ -271,6 +273,7 @@ export const sideBranchViewDocument = (view: SideBranchView): JsonObject => ({
   max_turns: view.maxTurns,
   state: view.state,
   text: view.text,
+  cut: view.cut,
 });
 
 /** The document of a supervision. */

@@ -12,6 +12,8 @@ export interface SideBranchStory extends SideBranchView {
 
 export interface SideTurnView {
   readonly text: string;
+  /** As `SideBranchView.cut`, of this turn. */
+  readonly cut: SideBranchView['cut'];
   /** Tools that it asked for all the same: it has none, and nothing of it was carried out. */
   readonly proposed: readonly string[];
 }
@@ -31,7 +33,13 @@ export async function sideBranchesOf(
     const view = sideBranchView(one);
     if (view === null || !one.side || one.group.turnId !== turnId) return [];
     const { instruction, turns } = one.side;
-    return [{ ...view, instruction, turns: turns.map(({ text, calls }) => ({ text, proposed: calls.map(toolOf) })) }];
+    return [
+      {
+        ...view,
+        instruction,
+        turns: turns.map(({ text, cut, calls }) => ({ text, cut, proposed: calls.map(toolOf) })),
+      },
+    ];
   });
 }
 
@@ -46,5 +54,5 @@ export const sideBranchDocument = (story: SideBranchStory): JsonObject => ({
 /** With each of its turns. */
 export const sideBranchStoryDocument = (story: SideBranchStory): JsonObject => ({
   ...sideBranchDocument(story),
-  turns: story.turns.map(({ text, proposed }) => ({ text, proposed: [...proposed] })),
+  turns: story.turns.map(({ text, cut, proposed }) => ({ text, cut, proposed: [...proposed] })),
 });

@@ -31,7 +31,8 @@ export function standingWords(view: Pick<RunView, 'status' | 'outcome' | 'damage
 
 /** One run in one line. */
 export function runRow(view: RunView, colours: Colours): string {
-  return `${view.runId}  ${painted(view, colours)}  ${cut(displayText(view.task), 60)}`;
+  const isCut = view.cut === null ? '' : `, ${colours.yellow('cut')}`;
+  return `${view.runId}  ${painted(view, colours)}${isCut}  ${shortened(displayText(view.task), 60)}`;
 }
 
 function painted(view: RunView, colours: Colours): string {
@@ -40,7 +41,7 @@ function painted(view: RunView, colours: Colours): string {
   return view.status === 'completed' ? colours.green(words) : colours.yellow(words);
 }
 
-function cut(text: string, most: number): string {
+function shortened(text: string, most: number): string {
   const line = text.replaceAll(/\s+/g, ' ');
   return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
 }
@@ -51,7 +52,7 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
     `run ${view.runId}  ${painted(view, colours)}`,
     ...(view.reason === '' ? [] : [`  why: ${displayText(view.reason)}`]),
     ...damageLines(view, colours),
-    ...(view.goals === null ? [] : [`  goal: ${cut(displayText(view.goals.mission), 100)}`]),
+    ...(view.goals === null ? [] : [`  goal: ${shortened(displayText(view.goals.mission), 100)}`]),
     ...view.sideBranches.map(sideBranchLine),
     ...(view.olderCalls === null
       ? []
@@ -99,8 +100,8 @@ export function damagedRow({ runId, code }: Pick<DamagedRun, 'runId' | 'code'>, 
   return `${displayText(runId)}  ${colours.red('damaged')}  ${code}; to see it: holdfast audit`;
 }
 
-function sideBranchLine({ type, turnsUsed, maxTurns, state, text }: RunView['sideBranches'][number]): string {
-  const said = text === '' ? '' : `: ${cut(displayText(text), 80)}`;
+function sideBranchLine({ type, turnsUsed, maxTurns, state, text, cut }: RunView['sideBranches'][number]): string {
+  const said = text === '' ? '' : `: ${shortened(displayText(text), 80)}${cut === null ? '' : ' (cut)'}`;
   return `  side branch ${displayText(type)}, ${state}, ${turnsUsed} of ${maxTurns} turns${said}`;
 }
 
@@ -138,7 +139,7 @@ function supervisionLines({ supervision, runId, pending }: RunView, colours: Col
 const isLive = (status: string): boolean => ['running', 'candidate', 'reviewing', 'repairing'].includes(status);
 
 function callLines(call: CallView, colours: Colours): readonly string[] {
-  const what = `${displayText(call.tool)} ${cut(displayText(call.argumentsText ?? '(unreadable arguments)'), 100)}`;
+  const what = `${displayText(call.tool)} ${shortened(displayText(call.argumentsText ?? '(unreadable arguments)'), 100)}`;
   const passed = call.shadow === null ? [] : [`    passed in shadow mode: ${displayText(call.shadow.reason)}`];
   if (!call.outcome) return [`  ${colours.dim('·')} ${what}: not started yet`, ...passed];
   const mark = call.outcome.state === 'done' ? colours.green('✓') : colours.red('✗');

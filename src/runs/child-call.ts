@@ -1,10 +1,12 @@
 import type { CallOutcome, PreparedCall } from '../calls/index.ts';
-import { HoldfastError, LIMITS, sentence } from '../core/index.ts';
+import { HoldfastError, type JsonObject, LIMITS, sentence } from '../core/index.ts';
 import type { ReadTx } from '../store/index.ts';
 import { type Tool, tool } from '../tools/index.ts';
 import type { Driving, RunsContext } from './context.ts';
+import { cutOf, type CutReason } from './cut-reply.ts';
 import { branchGroups } from './history.ts';
 import type { ChildCall, RunRecord } from './model.ts';
+import { newestReplyOfTurn } from './turn-history.ts';
 
 /**
  * The tool by which an agent gives a task to another: `ask_<name>`. It reads, as it changes nothing itself: whatever
@@ -49,8 +51,11 @@ export async function childOutcome(
 ): Promise<CallOutcome | null> {
   try {
     const child = await driving.carryOutChild(driving, asked);
-    const unknown = await context.calls.store.read('runs.child', (tx) => hasUnknown(tx, child));
-    return outcomeOf(child, unknown);
+    const { unknown, cut } = await context.calls.store.read('runs.child', async (tx) => {
+      const last = await newestReplyOfTurn(tx, child.principal, child.place);
+      return { unknown: await hasUnknown(tx, child), cut: last && cutOf(last) };
+    });
+    return outcomeOf(child, unknown, cut);
   } catch (error) {
     if (!(error instanceof HoldfastError) || !REFUSALS.has(error.code)) throw error;
     return { state: 'not_started', code: error.code, reason: error.message, resolve: error.resolve };
@@ -60,11 +65,16 @@ export async function childOutcome(
 /** What refuses a child run before anything of it is there. */
 const REFUSALS: ReadonlySet<string> = new Set(['INVALID_VALUE', 'LIMIT_REACHED']);
 
-function outcomeOf({ runId, agent, state }: RunRecord, unknown: boolean): CallOutcome | null {
+function outcomeOf({ runId, agent, state }: RunRecord, unknown: boolean, cut: CutReason | null): CallOutcome | null {
   const resolve = `holdfast runs show ${runId}`;
   switch (state.status) {
     case 'completed':
-      return { state: 'done', output: { run_id: runId, text: state.text }, verified: false, settledBy: null };
+      return {
+        state: 'done',
+        output: { run_id: runId, text: state.text, ...toldCut(cut) },
+        verified: false,
+        settledBy: null,
+      };
     case 'running':
     case 'waiting_confirmation':
       return null;
@@ -82,6 +92,10 @@ function outcomeOf({ runId, agent, state }: RunRecord, unknown: boolean): CallOu
     }
   }
 }
+
+/** For the model as much as for the record: half an answer must not read as a whole one. */
+const toldCut = (cut: CutReason | null): JsonObject =>
+  cut === null ? {} : { cut, note: `Its last reply was cut (${cut}): the text may not be whole.` };
 
 async function hasUnknown(tx: ReadTx, { principal, place }: RunRecord): Promise<boolean> {
   const groups = await branchGroups(tx, principal, place.rootFrameId, place.branchId);

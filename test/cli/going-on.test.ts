@@ -85,4 +85,5 @@ check('a run whose last reply was cut is completed, and says that its text is no
   assert.match(run.stdout, /^run [0-9a-f]{32} {2}completed\n {2}cut: .* its text is not whole\n\nhalf a$/m);
   const { document } = await json('runs', 'show', found(run.stdout, RUN));
   assert.deepEqual([document['status'], document['cut']], ['completed', 'length']);
+  assert.match((await holdfast('runs', 'list')).stdout, /^[0-9a-f]{32} {2}completed, cut {2}Tell all\.$/m);
 });

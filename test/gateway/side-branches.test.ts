@@ -53,7 +53,7 @@ check('side branches are listed as the run shows them, and one is told turn by t
   );
   const told = await agent.showSideBranch(runId, first);
   assert.equal(told.state, 'closed');
-  assert.deepEqual(told.turns[0], { text: 'Let me see.', proposed: ['take_note'] });
+  assert.deepEqual(told.turns[0], { text: 'Let me see.', cut: null, proposed: ['take_note'] });
   assert.equal(told.text, told.turns.at(-1)?.text);
   assert.ok(!JSON.stringify(told).includes('a secret'), 'arguments of what was not run are not shown');
 });

@@ -44,6 +44,30 @@ check('a child run is a run of its own below its parent, and its calls pass the 
   assert.equal((await runs.tree(principal, run.id)).length, 2);
 });
 
+check('a child whose last reply was cut is told so to its parent, in the record and to its model', async (t) => {
+  const { holdfast } = await openDesk(t);
+  for (const finishReason of ['length', 'stop'] as const) {
+    const model: ModelFunction = () => ({ text: 'half a', finishReason });
+    const name = `helper_${finishReason}`;
+    const child = holdfast.agent({ name, model, tools: [] });
+    const run = await holdfast
+      .agent({ name: `lead_${finishReason}`, model: asking(name), children: [child] })
+      .run('go');
+    assert.equal(run.status, 'completed');
+    const { outcome } = run.view.calls[0] ?? assert.fail('no call');
+    const output = outcome?.state === 'done' ? (outcome.output as Record<string, unknown>) : {};
+    const [, below] = await holdfast.runtime.runs.tree(holdfast.runtime.principal, run.id);
+    const whole = { run_id: below?.runId, text: 'half a' };
+    assert.deepEqual(
+      output,
+      finishReason === 'stop'
+        ? whole
+        : { ...whole, cut: 'length', note: 'Its last reply was cut (length): the text may not be whole.' },
+    );
+    assert.equal(/text may not be whole/.test(run.text), finishReason === 'length');
+  }
+});
+
 check('a rejection below is told to the child, and nothing of it runs', async (t) => {
   const { holdfast } = await openDesk(t);
   let ran = 0;

@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import picocolors from 'picocolors';
+import { sideBranchesOf, sideBranchStoryDocument } from '../../src/app/index.ts';
+import { runLines } from '../../src/cli/run-lines.ts';
 import type { ModelFunction, ModelMessage } from '../../src/index.ts';
 import { assert, check } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
@@ -40,12 +43,12 @@ check(
     const run = await holdfast.agent(waiting(reflective(['It went well.'], seen))).run('go');
     const branchId = await run.openSideBranch({ type: 'review', instruction: 'Was that wise?' });
     assert.deepEqual(run.view.sideBranches, [
-      { branchId, type: 'review', turnsUsed: 0, maxTurns: 5, state: 'open', text: '' },
+      { branchId, type: 'review', turnsUsed: 0, maxTurns: 5, state: 'open', text: '', cut: null },
     ]);
     await run.approve(run.pending[0]);
     assert.equal(run.status, 'completed');
     assert.deepEqual(run.view.sideBranches, [
-      { branchId, type: 'review', turnsUsed: 1, maxTurns: 5, state: 'closed', text: 'It went well.' },
+      { branchId, type: 'review', turnsUsed: 1, maxTurns: 5, state: 'closed', text: 'It went well.', cut: null },
     ]);
     assert.deepEqual(closed, ['It went well.']);
     assert.deepEqual(
@@ -56,6 +59,38 @@ check(
     assert.match(run.text, /^told: \{"ok":true\}$/);
   },
 );
+
+check('a side branch whose last turn was cut says so, to its kind and wherever it is shown', async (t) => {
+  const closed: unknown[] = [];
+  const onClosed = (said: { readonly text: string | null; readonly cut: string | null }): void =>
+    void closed.push([said.text, said.cut]);
+  const { holdfast } = await openDesk(t, { sideBranches: [{ type: 'review', onClosed }] });
+  const main = callsThenDone([{}]);
+  const model: ModelFunction = (request) =>
+    request.tools.length > 0 ? main(request) : { text: 'half a', finishReason: 'length' };
+  const run = await holdfast.agent(waiting(model)).run('go');
+  const branchId = await run.openSideBranch({ type: 'review', instruction: 'Was that wise?' });
+  await run.approve(run.pending[0]);
+  assert.deepEqual(closed, [['half a', 'length']]);
+  assert.deepEqual(
+    run.view.sideBranches.map(({ text, cut }) => [text, cut]),
+    [['half a', 'length']],
+  );
+  const { runtime } = holdfast;
+  const [story] = await sideBranchesOf(runtime, runtime.principal, run.id);
+  assert.deepEqual(story && sideBranchStoryDocument(story), {
+    branch_id: branchId,
+    type: 'review',
+    turns_used: 1,
+    max_turns: 5,
+    state: 'closed',
+    text: 'half a',
+    cut: 'length',
+    instruction: 'Was that wise?',
+    turns: [{ text: 'half a', cut: 'length', proposed: [] }],
+  });
+  assert.match(runLines(run.view, picocolors.createColors(false)).join('\n'), /side branch review, .*: half a \(cut\)/);
+});
 
 check('a branch that waits beside its run has its turns and leaves the run waiting', async (t) => {
   const { holdfast } = await openDesk(t);

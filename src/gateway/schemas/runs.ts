@@ -82,6 +82,9 @@ const supervision = z.strictObject({
   advice: z.array(advice),
 });
 
+/** Why a reply ended, where it did not come to its end by itself: its text may not be whole. */
+const cut = z.enum(['length', 'content_filter', 'other']).nullable();
+
 const sideBranchBase = {
   branch_id: id,
   type: text,
@@ -89,6 +92,7 @@ const sideBranchBase = {
   max_turns: z.int(),
   state: z.enum(['open', 'closed']),
   text,
+  cut,
 };
 const sideBranch = z.strictObject(sideBranchBase);
 
@@ -100,7 +104,7 @@ export const sideBranchPage = z.strictObject({ side_branches: z.array(askedSideB
 export const sideBranchStory = z.strictObject({
   ...sideBranchBase,
   instruction: text,
-  turns: z.array(z.strictObject({ text, proposed: z.array(text) })),
+  turns: z.array(z.strictObject({ text, cut, proposed: z.array(text) })),
 });
 
 /** The goal tree beside a run: carried and shown, not interpreted. */
@@ -111,8 +115,8 @@ export const run = z.strictObject({
   ...runBase,
   damage: z.strictObject({ code: text, why: text }).nullable(),
   text,
-  /** Why its last reply ended, where it did not come to its end by itself: the text may not be whole. */
-  cut: z.enum(['length', 'content_filter', 'other']).nullable(),
+  /** Of its last reply. */
+  cut,
   calls: z.array(call),
   /** The `after` of the page of older calls. */
   calls_next: next,

@@ -9,6 +9,7 @@ import {
   LIMITS,
 } from '../../core/index.ts';
 import type { ModelMessage, ModelReply, ProposedCall } from '../../models/index.ts';
+import { cutNote } from '../cut-reply.ts';
 import { messagesOfBranch, type SideBranch } from '../side-branch/model.ts';
 import type { TraceMessage } from '../trace/model.ts';
 import type { TraceStore } from '../trace/port.ts';
@@ -114,9 +115,10 @@ export function textMember(content: JsonValue, key: string): string {
 }
 
 /** The stored content of a reply, in the shape of the chat formats. */
-export function replyContent(reply: Pick<ModelReply, 'text' | 'calls'>): JsonObject {
+export function replyContent(reply: Pick<ModelReply, 'text' | 'calls' | 'finishReason'>): JsonObject {
   return {
     text: reply.text,
+    ...cutNote(reply),
     tool_calls: reply.calls.map(({ callId, toolName, argumentsText }) => ({
       id: callId,
       type: 'function',

@@ -2,6 +2,7 @@ import type { Clock } from '../../core/index.ts';
 import type { Model, ModelUsage } from '../../models/index.ts';
 import type { AllowedTools, ToolPrincipal, ToolProgress, ToolRegistry } from '../../tools/index.ts';
 import type { RunConfig } from '../config/model.ts';
+import type { CutReason } from '../cut-reply.ts';
 import type { SideBranchKind } from '../side-branch/model.ts';
 import type { TraceStatus } from '../trace/model.ts';
 import type { Conversation } from './conversation.ts';
@@ -48,6 +49,8 @@ export interface RunResult {
   readonly status: TraceStatus;
   /** The last reply of a completed run. */
   readonly text: string | null;
+  /** Why that reply ended, where it did not come to its end by itself: its text may not be whole. Null otherwise. */
+  readonly cut: CutReason | null;
   readonly errorMessage: string | null;
 }
 
@@ -61,13 +64,13 @@ export async function isStopped({ context, signal, traceId }: Driving): Promise<
 export async function standAt(
   { context, conversation, traceId }: Driving,
   status: TraceStatus,
-  told: { readonly text?: string; readonly errorMessage?: string } = {},
+  told: { readonly text?: string; readonly cut?: CutReason | null; readonly errorMessage?: string } = {},
 ): Promise<RunResult> {
   const errorMessage = told.errorMessage ?? null;
   const headSequence = conversation.head;
   const trace = await context.home.traces.updateTrace(traceId, (now) =>
     now.status === 'stopped' && status !== 'failed' ? { headSequence } : { status, errorMessage, headSequence },
   );
-  const text = trace.status === 'completed' ? (told.text ?? null) : null;
-  return { traceId, status: trace.status, text, errorMessage: trace.errorMessage };
+  const { text = null, cut = null } = trace.status === 'completed' ? told : {};
+  return { traceId, status: trace.status, text, cut, errorMessage: trace.errorMessage };
 }

@@ -1,6 +1,7 @@
 import { HoldfastError, sentence } from '../../core/index.ts';
 import { hasSnapshot } from '../config/snapshot.ts';
 import { bindPrompt } from '../config/resume.ts';
+import { cutIn } from '../cut-reply.ts';
 import { askModel, replyMessage, spentBudget } from './ask-model.ts';
 import { carryOutReply, takeUpReply } from './calls-of-reply.ts';
 import { type AssistantTurn, mainPrompt, textMember } from './conversation.ts';
@@ -68,7 +69,7 @@ async function nextReply(driving: Driving, system: string): Promise<AssistantTur
 }
 
 function complete(driving: Driving, { message }: AssistantTurn): Promise<RunResult> {
-  return standAt(driving, 'completed', { text: textMember(message.content, 'text') });
+  return standAt(driving, 'completed', { text: textMember(message.content, 'text'), cut: cutIn(message.content) });
 }
 
 /** Writes down how the run stands now that it cannot go on by itself. */

@@ -9,6 +9,7 @@ import {
   turnsUsed,
   withoutSideBranch,
 } from '../side-branch/model.ts';
+import { cutIn } from '../cut-reply.ts';
 import { askModel, replyMessage } from './ask-model.ts';
 import { branchPrompt, resultContent } from './conversation.ts';
 import { type Driving, isStopped } from './driving.ts';
@@ -59,7 +60,7 @@ async function closeBranch({ context, conversation, traceId }: Driving, branch: 
   const own = messagesOfBranch(branch, conversation.messages);
   const last = own.findLast((one) => one.role === 'assistant')?.content;
   const text = isJsonObject(last) && typeof last['text'] === 'string' ? last['text'] : null;
-  await context.sideBranches.get(branch.type)?.onClosed?.({ traceId, branch, text });
+  await context.sideBranches.get(branch.type)?.onClosed?.({ traceId, branch, text, cut: cutIn(last ?? null) });
   await traces.appendEvent(traceId, 'side_branch_closed', {
     type: branch.type,
     branch_id: branch.branchId,

@@ -140,8 +140,8 @@ async function close(
     maxTurns: told.maxTurns,
     turnsUsed: told.turns.length,
   };
-  const text = told.turns.at(-1)?.text ?? null;
-  await context.sideBranches.get(told.type)?.onClosed?.({ traceId: run.runId, branch, text });
+  const { text, cut } = told.turns.at(-1) ?? { text: null, cut: null };
+  await context.sideBranches.get(told.type)?.onClosed?.({ traceId: run.runId, branch, text, cut });
   await context.calls.store.write('runs.side-branch-close', async (tx) => {
     const { changes } = await tx.run(sql.TOUCH_OWNED, [context.calls.clock.nowMs(), run.runId, context.instanceId]);
     if (changes !== 1) throw fail('RUN_NOT_OWNED', 'The run is no longer carried out by this process.');

@@ -1,4 +1,5 @@
 import { fail, isJsonObject, type JsonObject, type JsonValue, LIMITS } from '../../core/index.ts';
+import type { CutReason } from '../cut-reply.ts';
 import type { TraceMessage } from '../trace/model.ts';
 
 /** The member of a trace's context in which an open side branch lies. */
@@ -28,6 +29,8 @@ export interface ClosedSideBranch {
   readonly branch: SideBranch;
   /** The last text of the branch; null where it has none. */
   readonly text: string | null;
+  /** Why its last turn ended, where that did not come to its end by itself: the text may not be whole. Null otherwise. */
+  readonly cut: CutReason | null;
 }
 
 /** The kinds that there are without registering any. What they say is kept and handed out, not interpreted. */

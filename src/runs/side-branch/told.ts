@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, LIMITS } from '../../core/index.ts';
-import type { ModelMessage, ProposedCall } from '../../models/index.ts';
+import type { ModelMessage, ModelReply, ProposedCall } from '../../models/index.ts';
 import type { ActionEvent, ActionGroup } from '../../sessions/index.ts';
+import { cutIn, cutNote, type CutReason } from '../cut-reply.ts';
 
 /** The kind of the group that a side branch of a composed run is, on its session's ledger. */
 export const SIDE_BRANCH_GROUP = 'side_branch';
@@ -8,6 +9,8 @@ export const SIDE_BRANCH_GROUP = 'side_branch';
 /** One turn of the model in a side branch. */
 export interface SideTurn {
   readonly text: string;
+  /** Why it ended, where it did not come to its end by itself: the text may not be whole. */
+  readonly cut: CutReason | null;
   /** Proposed all the same: a side branch has no tools, and none of them is carried out. */
   readonly calls: readonly ProposedCall[];
 }
@@ -27,8 +30,9 @@ export const openedDocument = (opened: Pick<ToldSideBranch, 'type' | 'instructio
   max_turns: opened.maxTurns,
 });
 
-export const turnDocument = ({ text, calls }: SideTurn): JsonObject => ({
+export const turnDocument = ({ text, calls, finishReason }: ModelReply): JsonObject => ({
   text,
+  ...cutNote({ finishReason }),
   calls: calls.map(({ callId, toolName, argumentsText }) => ({ id: callId, name: toolName, arguments: argumentsText })),
 });
 
@@ -43,11 +47,12 @@ export function sideBranchOf(events: readonly Pick<ActionEvent, 'type' | 'result
 }
 
 function turnOf(result: JsonValue): SideTurn {
-  if (!isJsonObject(result)) return { text: '', calls: [] };
+  if (!isJsonObject(result)) return { text: '', cut: null, calls: [] };
   const calls = Array.isArray(result['calls']) ? result['calls'].filter(isJsonObject) : [];
   const text = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '');
   return {
     text: text(result['text']),
+    cut: cutIn(result),
     calls: calls.slice(0, LIMITS.modelCallsInReply).map((call) => ({
       callId: text(call['id']),
       toolName: text(call['name']),
@@ -67,7 +72,7 @@ export function messagesOfSideBranch({ instruction, turns }: ToldSideBranch): re
   return [{ role: 'user', text: instruction }, ...turns.flatMap(messagesOfTurn)];
 }
 
-function messagesOfTurn({ text, calls }: SideTurn): readonly ModelMessage[] {
+function messagesOfTurn({ text, calls }: Pick<SideTurn, 'text' | 'calls'>): readonly ModelMessage[] {
   const refused = ({ callId, toolName }: ProposedCall): ModelMessage => ({
     role: 'tool',
     callId,

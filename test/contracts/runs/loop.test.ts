@@ -50,6 +50,19 @@ async function stopped(t: Parameters<typeof desk>[0], effect: 'read' | 'once') {
   return { at, result: await running };
 }
 
+check('a run in files whose last reply was cut says so, and keeps why beside the reply', async (t) => {
+  const config = runConfig({ traceId: 'cut-run', tools: ['safe_tool'] });
+  for (const finishReason of ['length', 'content_filter', 'stop'] as const) {
+    const model = scripted({ text: 'half a', finishReason });
+    const at = await desk(t, { model });
+    const result = await at.runner.run(GO, config);
+    const cut = finishReason === 'stop' ? null : finishReason;
+    assert.deepEqual([result.status, result.text, result.cut], ['completed', 'half a', cut]);
+    const told = (await at.home.traces.getTraceMessages('cut-run')).at(-1)?.content as Record<string, unknown>;
+    assert.deepEqual(told, { text: 'half a', tool_calls: [], ...(cut === null ? {} : { finish_reason: cut }) });
+  }
+});
+
 check('stopping a run while it reads stops it; nothing is unknown', async (t) => {
   const { at, result } = await stopped(t, 'read');
   assert.equal(result.status, 'stopped');

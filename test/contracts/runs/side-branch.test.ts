@@ -130,7 +130,7 @@ check('a branch that is opened has its turns before the main line, and never ent
   const closed: ClosedSideBranch[] = [];
   const model = scripted(
     { text: 'thinking', calls: [{ callId: 'c-1', toolName: 'safe_tool', arguments: {} }] },
-    'noted',
+    { text: 'noted', finishReason: 'length' },
     'main complete',
   );
   const at = await desk(t, { model });
@@ -146,7 +146,7 @@ check('a branch that is opened has its turns before the main line, and never ent
     code: 'RUN_BRANCH_UNKNOWN',
   });
   const result = await runner.run([{ role: 'user', content: 'go on' }], config);
-  assert.equal(result.text, 'main complete');
+  assert.deepEqual([result.text, result.cut, closed[0]?.cut], ['main complete', null, 'length']);
   assert.match(JSON.stringify(model.prompts[1]), /not allowed in a side branch/);
   assert.doesNotMatch(JSON.stringify(model.prompts[2]), /reflect on this|thinking|noted/);
   assert.deepEqual([closed.length, closed[0]?.branch.branchId, closed[0]?.text], [1, branchId, 'noted']);
