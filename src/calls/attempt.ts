@@ -1,4 +1,4 @@
-import { LIMITS, redactText, storableText } from '../core/index.ts';
+import { type Clock, LIMITS, redactText, storableText } from '../core/index.ts';
 import { NotDone, type Tool, type ToolCallContext, type ToolPrincipal, type ToolProgress } from '../tools/index.ts';
 
 /** What every invocation of a tool's handler is told. */
@@ -9,10 +9,17 @@ export interface Invocation {
   readonly runId: string | null;
   /** Aborted when the run is stopped. */
   readonly signal: AbortSignal;
-  /** Never longer than what is left of the lease. */
   readonly timeoutMs: number;
+  /** What the right to invoke a writing tool ends with: looked at just before, and the call is aborted at its end. */
+  readonly lease?: HeldLease;
   readonly pageUrl?: string;
   readonly onProgress?: (update: ToolProgress) => void;
+}
+
+/** A lease as its holder keeps it, and the clock by which it was given. */
+export interface HeldLease {
+  readonly untilMs: number;
+  readonly clock: Clock;
 }
 
 /** How one invocation of a handler ended; `returned` says nothing yet about whether the value is valid. */
@@ -21,7 +28,9 @@ export type Attempt =
   | { readonly ended: 'not_done'; readonly reason: string }
   | { readonly ended: 'threw'; readonly reason: string }
   | { readonly ended: 'timed_out'; readonly timeoutMs: number }
-  | { readonly ended: 'cancelled' };
+  | { readonly ended: 'cancelled' }
+  /** The lease was over before the handler could be invoked: a process that was held up sends nothing any more. */
+  | { readonly ended: 'not_sent' };
 
 /** Runs the tool's `execute`. Never throws and never waits past the time-out, whatever the handler does. */
 export function attemptExecute(tool: Tool, input: unknown, of: Invocation): Promise<Attempt> {
@@ -40,6 +49,16 @@ export function attemptObserve(tool: Tool, input: unknown, of: Invocation): Prom
 
 async function attempt(handler: (call: ToolCallContext) => unknown, of: Invocation): Promise<Attempt> {
   if (of.signal.aborted) return { ended: 'cancelled' };
+  const timeoutMs = Math.min(of.timeoutMs, leftOf(of.lease));
+  if (timeoutMs <= 0) return { ended: 'not_sent' };
+  return attemptWithin(handler, { ...of, timeoutMs });
+}
+
+function leftOf(lease: HeldLease | undefined): number {
+  return lease ? lease.untilMs - lease.clock.nowMs() : Number.POSITIVE_INFINITY;
+}
+
+async function attemptWithin(handler: (call: ToolCallContext) => unknown, of: Invocation): Promise<Attempt> {
   const ending = new AbortController();
   let over = false;
   const call = contextOf(of, ending.signal, () => over);

@@ -9,6 +9,9 @@ export type Finding =
   | { readonly found: 'not_done'; readonly code: 'TOOL_NOT_DONE'; readonly reason: string }
   | { readonly found: 'unknown'; readonly code: UnknownCode; readonly reason: string };
 
+/** Why a call that may have been begun was not sent by whoever began it. */
+export const NOT_SENT = 'This process was held up until the lease of the call had ended, and has not sent it.';
+
 export type UnknownCode =
   | 'TOOL_THREW'
   | 'TOOL_TIMED_OUT'
@@ -41,6 +44,8 @@ export async function classify(tool: Tool, input: unknown, attempt: Attempt): Pr
       return unknown('TOOL_TIMED_OUT', `The tool gave no answer within ${attempt.timeoutMs} ms.`);
     case 'cancelled':
       return unknown('CALL_CANCELLED', 'The call was cancelled after it had started.');
+    case 'not_sent':
+      return { found: 'not_done', code: 'TOOL_NOT_DONE', reason: NOT_SENT };
   }
 }
 

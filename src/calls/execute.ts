@@ -106,13 +106,19 @@ function retryTerms(context: CallsContext, of: ReadyCall, mayRepeat: () => Promi
   return { ids: context.sessions.ids, mayRepeat, onRetry };
 }
 
-/** A writing call is sent again only while whoever asked may still do it, its approval holds, and nobody has paused. */
-async function maySendAgain(context: CallsContext, of: ReadyCall, reserved: ReservedOperation): Promise<boolean> {
-  if (unixSeconds(context.clock) >= reserved.approval.expiresAt) return false;
+/**
+ * A writing call is sent again only while its lease runs, whoever asked may still do it, its approval holds, and nobody
+ * has paused.
+ */
+async function maySendAgain(context: CallsContext, of: ReadyCall, begun: NewlyBegun): Promise<boolean> {
+  if (context.clock.nowMs() >= begun.leaseUntilMs) return false;
+  if (unixSeconds(context.clock) >= begun.operation.approval.expiresAt) return false;
   if (of.mayRepeat && !(await of.mayRepeat())) return false;
   if ((await refusalNow(context, of)) !== null) return false;
   return (await context.store.read('calls.paused', (tx) => context.pausedBecause(tx))) === null;
 }
+
+type NewlyBegun = Extract<Begun, { kind: 'begun' }>;
 
 async function executeWrite(context: CallsContext, of: ReadyCall): Promise<Executed> {
   const started = await start(context, of);
@@ -122,8 +128,10 @@ async function executeWrite(context: CallsContext, of: ReadyCall): Promise<Execu
   if (begun.kind === 'known') return knownBefore(context, of, begun);
   await context.faults.reach('effect-about-to-send');
   const { tool, input } = of.call;
-  const terms = retryTerms(context, of, () => maySendAgain(context, of, begun.operation));
-  const tried = await attemptUntilAnswered(tool, input, invocationOf(of, beginning.request.scope.key), terms);
+  const terms = retryTerms(context, of, () => maySendAgain(context, of, begun));
+  const lease = { untilMs: begun.leaseUntilMs, clock: context.clock };
+  const invocation = { ...invocationOf(of, beginning.request.scope.key), lease };
+  const tried = await attemptUntilAnswered(tool, input, invocation, terms);
   await context.faults.reach('effect-sent');
   const { retries } = tried;
   const finding = ofAllAttempts(await classify(tool, input, tried.attempt), tried);

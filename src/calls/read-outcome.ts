@@ -33,5 +33,7 @@ function failureOf(attempt: Exclude<Attempt, { ended: 'returned' }>): string {
       return `The tool gave no answer within ${attempt.timeoutMs} ms.`;
     case 'cancelled':
       return 'The call was cancelled.';
+    case 'not_sent':
+      return 'The call was not made.';
   }
 }

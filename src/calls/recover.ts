@@ -1,10 +1,11 @@
 import { unixSeconds } from '../core/index.ts';
 import type { Filesystem } from '../effects/index.ts';
+import type { Lease } from '../operations/index.ts';
 import { appendEvent, type Principal } from '../sessions/index.ts';
 import { attemptExecute, type Invocation } from './attempt.ts';
 import { exactScope, type ExactScope } from './call-scope.ts';
 import { spanOfCall } from './call-span.ts';
-import { classify, type Finding } from './classify.ts';
+import { classify, type Finding, NOT_SENT } from './classify.ts';
 import type { CallsContext } from './context.ts';
 import { leaseSecondsFor } from './begin.ts';
 import { type Ending, finish, type Found, unknownOutcome } from './finish.ts';
@@ -96,23 +97,28 @@ async function redeliver(
   const invocation = invocationFor(principal, stored, recovery);
   const refusal = await currentRefusal(call, invocation.principal);
   if (refusal) return { ...still(statusRef, `It was not delivered again: ${refusal.reason}`), refusal };
-  const delivery = await context.store.write('calls.lease', (tx) => lease(tx, context, principal, stored));
-  if (delivery === null) return notLeased(context, principal, statusRef);
+  const held = await context.store.write('calls.lease', (tx) => lease(tx, context, principal, stored));
+  if (held === null) return notLeased(context, principal, statusRef);
   await context.faults.reach('outbox-claimed');
   const scope = exactScope(call.tool, call.input, recovery.filesystem);
-  const attempt = await attemptExecute(call.tool, call.input, invocation);
+  const right = { untilMs: held.until * 1000, clock: context.clock };
+  const attempt = await attemptExecute(call.tool, call.input, { ...invocation, lease: right });
+  // Whoever leased it since may be delivering it: that this process has not is no verdict.
+  if (attempt.ended === 'not_sent') return notLeased(context, principal, statusRef, NOT_SENT);
   const finding = ofAllDeliveries(stored, await classify(call.tool, call.input, attempt));
-  return conclude(context, principal, stored, { finding, scope, recovery, invocation, delivery });
+  return conclude(context, principal, stored, { finding, scope, recovery, invocation, delivery: held.attemptCount });
 }
 
 /** Whoever has it, or was first, may have settled it by now. */
-async function notLeased(context: CallsContext, principal: Principal, statusRef: string): Promise<Recovered> {
+async function notLeased(
+  context: CallsContext,
+  principal: Principal,
+  statusRef: string,
+  why = 'It was not delivered again: writes are paused, its approval has expired, or another worker has, or had, it.',
+): Promise<Recovered> {
   const outcome = await outcomeOfStored(context, principal, statusRef);
   if (outcome.state !== 'unknown') return { outcome, recorded: false };
-  return still(
-    statusRef,
-    'It was not delivered again: writes are paused, its approval has expired, or another worker has, or had, it.',
-  );
+  return still(statusRef, why);
 }
 
 /**
@@ -126,15 +132,15 @@ function ofAllDeliveries(stored: StoredCall, finding: Finding): Finding {
 }
 
 /**
- * Takes the lease for one delivery more than what was read, and was asked about, knows of; answers which one it is. Null
- * where the call may not, or need not, be delivered again by now.
+ * Takes the lease for one delivery more than what was read, and was asked about, knows of. Null where the call may not,
+ * or need not, be delivered again by now.
  */
 async function lease(
   tx: Parameters<CallsContext['operations']['lease']>[0],
   context: CallsContext,
   principal: Principal,
   stored: StoredCall,
-): Promise<number | null> {
+): Promise<Lease | null> {
   const { statusRef, call, groupId } = stored;
   const now = unixSeconds(context.clock);
   if ((await context.pausedBecause(tx)) !== null || now >= stored.whole.operation.approvalExpiresAt) return null;
@@ -151,7 +157,7 @@ async function lease(
     sideEffectClass: call.tool.effect,
     resourceKeys: call.resourceKeys,
   });
-  return answer.lease.attemptCount;
+  return answer.lease;
 }
 
 function still(statusRef: string, reason: string): Recovered {

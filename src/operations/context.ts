@@ -1,4 +1,4 @@
-import type { FaultPoints } from '../core/index.ts';
+import type { Clock, FaultPoints } from '../core/index.ts';
 import type { Store, Tx } from '../store/index.ts';
 import type { PrincipalResolver } from './access.ts';
 import type { DownstreamPort } from './downstream.ts';
@@ -23,6 +23,8 @@ export interface OperationsContext extends EvidenceRules {
   readonly withVerdicts: boolean;
   /** Whether tools come and go, so that the audit proves an operation from its own records where its tool is gone. */
   readonly toolsComeAndGo: boolean;
+  /** By which it is measured for how long a worker has had its lease. */
+  readonly clock: Clock;
   /** Where a test harness may stop the process; inert otherwise. */
   readonly faults: FaultPoints;
   readonly onChange: ((tx: Tx, change: OperationChange) => Promise<void>) | undefined;

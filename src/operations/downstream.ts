@@ -17,7 +17,12 @@ export interface DeliveryRequest {
   readonly now: number;
   /** The delivery must have ended, or be aborted, at this second. */
   readonly leaseUntil: number;
+  /** Aborted at that second, by how long the worker has had the lease: what has not answered by then is unknown. */
+  readonly signal: AbortSignal;
 }
+
+/** What the other side is asked by. */
+export type LookupRequest = Omit<DeliveryRequest, 'attempt' | 'leaseUntil' | 'signal'>;
 
 /**
  * What this delivery is known to have done. `unknown` says nothing either way; `not_done` of a repeated delivery settles
@@ -43,5 +48,5 @@ export interface DownstreamPort {
   readonly home: 'table' | 'external';
   deliver(request: DeliveryRequest): Promise<DeliveryAnswer>;
   /** Absent where the other side cannot be asked. */
-  lookUp?(request: Omit<DeliveryRequest, 'attempt' | 'leaseUntil'>): Promise<LookupAnswer>;
+  lookUp?(request: LookupRequest): Promise<LookupAnswer>;
 }

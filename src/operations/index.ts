@@ -30,7 +30,7 @@ export {
   statusRefOf,
 } from './digests.ts';
 export type { DispatchOptions } from './dispatch.ts';
-export type { DeliveryAnswer, DeliveryRequest, DownstreamPort, LookupAnswer } from './downstream.ts';
+export type { DeliveryAnswer, DeliveryRequest, DownstreamPort, LookupAnswer, LookupRequest } from './downstream.ts';
 export { type TableEffect, tableDownstream } from './downstream-table.ts';
 export {
   type Delivery,

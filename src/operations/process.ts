@@ -82,7 +82,12 @@ async function readWork(context: OperationsContext, row: OperationRecord): Promi
   return { row, tool, input, expected: expectedOfRow(row.scope, tool, input) };
 }
 
-export function deliveryRequest(work: StoredWork, held: Lease, principal: Principal, now: number): DeliveryRequest {
+function deliveryRequest(
+  work: StoredWork,
+  held: Lease,
+  principal: Principal,
+  now: number,
+): Omit<DeliveryRequest, 'signal'> {
   const { row, tool, input, expected } = work;
   return {
     scope: row.scope,
@@ -157,7 +162,7 @@ async function deliver(
   context: OperationsContext,
   held: Lease,
   row: OperationRecord,
-  terms: { readonly failure: ProcessFailure; readonly now: number },
+  terms: { readonly failure: ProcessFailure; readonly now: number; readonly leftMs: () => number },
 ): Promise<ProcessOutcome> {
   const work = await readWork(context, row);
   const presented = new Principal(row.scope.tenant, row.scope.subject);
@@ -167,13 +172,41 @@ async function deliver(
   if (!(await work.tool.precondition(current, work.input))) return 'business_rule_denied';
   const port = requirePort(context);
   await context.faults.reach('effect-about-to-send');
-  const answer = readDelivery(await port.deliver(deliveryRequest(work, held, current, terms.now)));
+  const request = deliveryRequest(work, held, current, terms.now);
+  const answer = readDelivery(await withinLease(terms.leftMs(), (signal) => port.deliver({ ...request, signal })));
   await context.faults.reach('effect-sent');
   return finishDelivery(context, port, work, answer, { ...terms, attempt: held.attemptCount });
 }
 
+/** Longer than any timer can be set. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /**
- * One worker's step: lease, check everything again as it is now, deliver, record. A refusal or an error leaves the lease
+ * Sends only while the lease runs, and waits no longer than it: a worker that was held up has no right any more, since
+ * another may be delivering by now.
+ */
+async function withinLease(
+  leftMs: number,
+  send: (signal: AbortSignal) => Promise<DeliveryAnswer>,
+): Promise<DeliveryAnswer> {
+  if (leftMs <= 0) return { kind: 'unknown', reason: 'the lease had ended before it could be sent' };
+  const over = Promise.withResolvers<DeliveryAnswer>();
+  const ending = new AbortController();
+  const atEnd = (): void => {
+    over.resolve({ kind: 'unknown', reason: 'there was no answer before the lease ended' });
+    ending.abort();
+  };
+  const timer = setTimeout(atEnd, Math.min(leftMs, LONGEST_TIMER_MS));
+  try {
+    return await Promise.race([send(ending.signal), over.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * One worker's step: lease, check everything again as it is now, deliver, record. Nothing is sent once the lease has
+ * ended, and what has not answered by then is unknown. A refusal or an error leaves the lease
  * running out; nothing is final but `succeeded`, `settled` and `not_done`. Throws what stored data, the port, an access
  * check or the store throw.
  */
@@ -185,9 +218,11 @@ export async function processOperation(
   requireRecord('options', options);
   const failure = requireFailureWord(options.failure ?? 'none', PROCESS_FAILURES);
   const { workerId, now, leaseSeconds = DEFAULT_LEASE_SECONDS } = options;
+  const askedAtMs = context.clock.nowMs();
   const answer = await takeLease(context, statusRef, { workerId, now, leaseSeconds });
   if (answer.kind === 'not_leased') return answer.word;
   await context.faults.reach('outbox-claimed');
   if (failure === 'after_claim') return 'crashed_after_claim';
-  return deliver(context, answer.lease, answer.record, { failure, now });
+  const leftMs = (): number => askedAtMs + leaseSeconds * 1000 - context.clock.nowMs();
+  return deliver(context, answer.lease, answer.record, { failure, now, leftMs });
 }

@@ -1,4 +1,4 @@
-import { type FaultPoints, noFaults } from '../core/index.ts';
+import { type Clock, type FaultPoints, noFaults, systemClock } from '../core/index.ts';
 import type { ReadTx, Store, Tx } from '../store/index.ts';
 import type { PrincipalResolver } from './access.ts';
 import { type Admission, admitCall, contractOf } from './admission.ts';
@@ -63,6 +63,8 @@ export interface OperationsOptions {
    * as it was from its own records, and counts it under `without_their_tool`. Else such an operation is an error.
    */
   readonly toolsComeAndGo?: boolean;
+  /** By which it is measured for how long a worker has had its lease. Default: the machine's. */
+  readonly clock?: Clock;
   /** Fault points between commits, for test harnesses. */
   readonly faults?: FaultPoints;
   /** Called in the same transaction as each change, for an ordered feed. */
@@ -74,7 +76,8 @@ export interface OperationsOptions {
  *
  * `dispatch`, `process`, `takeLease`, `queryStatus`, `settleByPerson` commit for themselves, at the contracts' commit
  * points. `reserve`, `lease`, `record`, `settle` take a transaction, so that others can put them into one commit with
- * their own writes. Times are whole seconds since 1970, always given; nothing here reads a clock.
+ * their own writes. Times are whole seconds since 1970, always given; a clock only tells for how long a worker has had
+ * its lease.
  */
 export class Operations {
   readonly #context: OperationsContext;
@@ -91,6 +94,7 @@ export class Operations {
       queries: operationQueries(withVerdicts),
       withVerdicts,
       toolsComeAndGo: options.toolsComeAndGo ?? false,
+      clock: options.clock ?? systemClock,
       faults: options.faults ?? noFaults,
       onChange: options.onChange,
     };
