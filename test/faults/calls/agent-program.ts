@@ -1,11 +1,12 @@
 // One run of the crash tests' agent in a process of its own: node agent-program.ts DATA_DIR URL run|recover [POINT AT]
 // Tells each outcome that it was told, one JSON line each, and dies by SIGKILL where the fault point says. With `recover`
-// it only opens what a dead process left. If it lives, it tells last how often it passed each point.
+// it only opens what a dead process left, when that one is known to be dead. If it lives, it tells last how often it
+// passed each point.
 import { writeSync } from 'node:fs';
 import { Holdfast } from '../../../src/index.ts';
 import { FAULT_POINTS, type FaultPoint } from '../../../src/core/index.ts';
 import { armFaults } from '../../support/faults.ts';
-import { defineAgent, INSTANCE_LEASE_MS, RENEWED_LEASE_MS, TASK } from './agent.ts';
+import { defineAgent, INSTANCE_LEASE_MS, KNOWN_DEAD_MS, RENEWED_LEASE_MS, TASK } from './agent.ts';
 
 const [dataDir = '', url = '', what, point, at = '1'] = process.argv.slice(2);
 const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
@@ -17,6 +18,7 @@ const holdfast = await Holdfast.open({
   dataDir,
   instanceLeaseMs: process.argv.includes('lease-renewed') ? RENEWED_LEASE_MS : INSTANCE_LEASE_MS,
   faults,
+  ...(what === 'recover' ? { clock: { nowMs: () => Date.now() + KNOWN_DEAD_MS } } : {}),
 });
 tell({ open: true });
 const agent = defineAgent(holdfast, url, {

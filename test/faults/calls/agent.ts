@@ -73,7 +73,9 @@ export function defineAgent(holdfast: Holdfast, url: string, listener: RunListen
   return holdfast.agent({ name: 'clerk', model, tools: toolsFor(url), listener });
 }
 
-/** Short, so that a killed process is soon known to be dead, and longer than a busy machine keeps one from its beat. */
-export const INSTANCE_LEASE_MS = 1_500;
+/** Longer than a busy machine keeps a process from its beat. */
+export const INSTANCE_LEASE_MS = 5_000;
+/** So far ahead is the clock of whoever comes after a killed process, which is known to be dead by then. */
+export const KNOWN_DEAD_MS = INSTANCE_LEASE_MS + 50;
 /** Of a process that is to renew it while its run goes on. */
 export const RENEWED_LEASE_MS = 400;

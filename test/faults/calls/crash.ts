@@ -10,7 +10,7 @@ import { type CallOutcome, Holdfast } from '../../../src/index.ts';
 import { settleByPerson } from '../../../src/calls/index.ts';
 import { auditEverything, viewOfRun } from '../../../src/app/index.ts';
 import { builtProgram } from '../../support/index.ts';
-import { defineAgent, INSTANCE_LEASE_MS } from './agent.ts';
+import { defineAgent, KNOWN_DEAD_MS } from './agent.ts';
 import { type Committed, type Evidence, type Told, violations } from './invariants.ts';
 
 const here = import.meta.dirname;
@@ -19,6 +19,8 @@ const here = import.meta.dirname;
 export interface OtherSide {
   readonly url: string;
   committed(): Promise<readonly Committed[]>;
+  /** Once whoever wrote into it is gone, and all that they sent is committed. */
+  quiet(): Promise<void>;
 }
 
 /** The process of the other side; each crash has a book of its own in it. */
@@ -35,7 +37,12 @@ export async function startOtherSide(log: string): Promise<OtherSideProcess> {
   const { port } = JSON.parse(first ?? '{}') as { port: number };
   const book = (name: string): OtherSide => {
     const url = `http://127.0.0.1:${port}/${name}`;
-    return { url, committed: async () => (await (await fetch(`${url}/ledger`)).json()) as Committed[] };
+    const ask = async (what: string): Promise<unknown> => (await fetch(`${url}/${what}`)).json();
+    return {
+      url,
+      committed: async () => (await ask('ledger')) as Committed[],
+      quiet: async () => void (await ask('quiet')),
+    };
   };
   return { book, stop: () => void child.kill('SIGKILL') };
 }
@@ -62,11 +69,10 @@ export async function crashOnce(death: Death | null, other: OtherSide, recovery?
     const dataDir = join(place, 'data');
     const first = await runUntilDead(dataDir, other.url, 'run', death);
     let { killed, passed } = first;
-    if (recovery !== undefined) {
-      await sleep(INSTANCE_LEASE_MS + 50);
-      ({ killed, passed } = await runUntilDead(dataDir, other.url, 'recover', recovery));
-    }
-    return { killed, passed, violations: await afterwards(dataDir, other, first.told) };
+    await other.quiet();
+    if (recovery !== undefined) ({ killed, passed } = await runUntilDead(dataDir, other.url, 'recover', recovery));
+    const aheadMs = recovery === undefined ? KNOWN_DEAD_MS : 2 * KNOWN_DEAD_MS;
+    return { killed, passed, violations: await afterwards(dataDir, other, first.told, aheadMs) };
   } finally {
     rmSync(place, { recursive: true, force: true });
   }
@@ -101,11 +107,15 @@ async function killLater(child: ChildProcess, ms: number): Promise<void> {
   child.kill('SIGKILL');
 }
 
-/** Everything after the crash: reopened once it is known to be dead, twice over, then settled and finished. */
-async function afterwards(dataDir: string, other: OtherSide, told: readonly Told[]): Promise<readonly string[]> {
-  await sleep(INSTANCE_LEASE_MS + 50);
-  const first = await look(dataDir, other, 0, async () => undefined);
-  const again = await look(dataDir, other, 0, async () => undefined);
+/** Everything after the crash: reopened when it is known to be dead, twice over, then settled and finished. */
+async function afterwards(
+  dataDir: string,
+  other: OtherSide,
+  told: readonly Told[],
+  aheadMs: number,
+): Promise<readonly string[]> {
+  const first = await look(dataDir, other, aheadMs, async () => undefined);
+  const again = await look(dataDir, other, aheadMs, async () => undefined);
   const atReopening = await other.committed();
   const found = violations({ told, world: atReopening, ...first, when: 'reopened' });
   if (JSON.stringify(first.view?.calls) !== JSON.stringify(again.view?.calls))
