@@ -31,7 +31,12 @@ async function commit(url: string, reference: string, body: object, signal: Abor
   return response.json();
 }
 
-export function toolsFor(url: string): readonly Tool[] {
+/** `beforeSending` holds a call back that has begun, before the other side hears of it. */
+function toolsFor(url: string, beforeSending: () => Promise<void>): readonly Tool[] {
+  const send = async (given: object, call: { readonly idempotencyKey: string; readonly signal: AbortSignal }) => {
+    await beforeSending();
+    return commit(url, call.idempotencyKey, given, call.signal);
+  };
   const issue = tool({
     name: 'issue',
     description: 'Credits an order.',
@@ -40,7 +45,7 @@ export function toolsFor(url: string): readonly Tool[] {
     effect: 'reconcilable',
     needsApproval: true,
     settlesWithinMs: 0,
-    execute: (given, call) => commit(url, call.idempotencyKey, given, call.signal),
+    execute: send,
     async status(_given, call) {
       const response = await fetch(`${url}/credit-notes?reference=${call.idempotencyKey}`, { signal: call.signal });
       const { found, ...rest } = (await response.json()) as { found: boolean };
@@ -54,7 +59,7 @@ export function toolsFor(url: string): readonly Tool[] {
     outputSchema: output,
     effect: 'once',
     needsApproval: false,
-    execute: (given, call) => commit(url, call.idempotencyKey, given, call.signal),
+    execute: send,
   });
   return [issue, post];
 }
@@ -69,13 +74,18 @@ const model: ModelFunction = ({ messages }) => {
   return { calls: ids.map((id) => ({ callId: id, toolName: id.split('-')[0] ?? '', arguments: { ...SENT[id] } })) };
 };
 
-export function defineAgent(holdfast: Holdfast, url: string, listener: RunListener = {}): AgentHandle {
-  return holdfast.agent({ name: 'clerk', model, tools: toolsFor(url), listener });
+export function defineAgent(
+  holdfast: Holdfast,
+  url: string,
+  listener: RunListener = {},
+  beforeSending = async (): Promise<void> => undefined,
+): AgentHandle {
+  return holdfast.agent({ name: 'clerk', model, tools: toolsFor(url, beforeSending), listener });
 }
 
 /** Longer than a busy machine keeps a process from its beat. */
 export const INSTANCE_LEASE_MS = 5_000;
 /** So far ahead is the clock of whoever comes after a killed process, which is known to be dead by then. */
 export const KNOWN_DEAD_MS = INSTANCE_LEASE_MS + 50;
-/** Of a process that is to renew it while its run goes on. */
-export const RENEWED_LEASE_MS = 400;
+/** Of a process whose calls wait until it was renewed, each for one time more. */
+export const RENEWED_LEASE_MS = 1_500;
