@@ -111,8 +111,10 @@ export const ORPHAN_DOWNSTREAM = `SELECT d.tenant_id, d.subject_id, d.tool_name,
 export const INSERT_VERDICT = `INSERT INTO operation_verdicts
   (operation_pk, verdict, source, decided_by, reason, decided_at) VALUES (?, ?, ?, ?, ?, ?)`;
 // NOT EXISTS, not a left join: with the join SQLite prepares the statement anew at each use, which costs ten times as much.
+// By its arguments, not its digest: that holds revisions, and what is unknown stays so when a tool gets others.
 export const FIND_TWIN = `SELECT o.status_ref FROM operations o
-  WHERE o.tenant_id = ? AND o.subject_id = ? AND o.tool_name = ? AND o.request_sha256 = ? AND o.state <> 'succeeded'
+  WHERE o.tenant_id = ? AND o.subject_id = ? AND o.tool_name = ?
+  AND substr(o.arguments_json, 1, 128) = substr(?, 1, 128) AND o.arguments_json = ? AND o.state <> 'succeeded'
   AND o.idempotency_key <> ?
   AND NOT EXISTS (SELECT 1 FROM operation_verdicts v WHERE v.operation_pk = o.operation_pk) LIMIT 1`;
 

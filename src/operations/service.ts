@@ -202,7 +202,7 @@ export class Operations {
     return isOver(tx, this.#context, statusRef);
   }
 
-  /** The unresolved operation of the same request under another key, or null. Needs the verdict tables. */
+  /** The unresolved operation of the same tool and arguments under another key, or null. Needs the verdict tables. */
   findUnresolvedTwin(tx: ReadTx, request: ExpectedRequest): Promise<string | null> {
     return findUnresolvedTwin(tx, request);
   }

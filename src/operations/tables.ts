@@ -131,7 +131,7 @@ export const operationsSchema: ContextSchema = {
 
 /**
  * How an unknown outcome was settled without a receipt. Installed where operations are part of the composed system;
- * a database of operations alone has exactly the contracts' tables. One index finds an unresolved twin of a request,
+ * a database of operations alone has exactly the contracts' tables. One index finds an unresolved twin by its arguments,
  * the other makes a tenant's page of operations independent of how many there are.
  */
 export const operationVerdictsSchema: ContextSchema = {
@@ -157,6 +157,14 @@ BEGIN SELECT RAISE(ABORT, 'a verdict is kept'); END;
 CREATE INDEX operations_unresolved ON operations (tenant_id, subject_id, tool_name, request_sha256)
   WHERE state <> 'succeeded';
 CREATE INDEX operations_by_tenant ON operations (tenant_id);`,
+    },
+    {
+      number: 2,
+      name: 'unresolved operations by their arguments',
+      sqlite: `
+DROP INDEX operations_unresolved;
+CREATE INDEX operations_unresolved ON operations (tenant_id, subject_id, tool_name, substr(arguments_json, 1, 128))
+  WHERE state <> 'succeeded';`,
     },
   ],
 };

@@ -8,6 +8,7 @@ import {
   statusQueryCall,
   type ToolCall,
 } from '../../../src/operations/index.ts';
+import { FIND_TWIN } from '../../../src/operations/queries.ts';
 import { refundCall, T0, USER } from '../../fixtures/refund-desk/calls.ts';
 import { refundOf, type RefundDesk } from '../../fixtures/refund-desk/desk.ts';
 import { REFUND_SPEC } from '../../fixtures/refund-desk/refund-tool.ts';
@@ -193,6 +194,27 @@ check('an unresolved twin of a request is found by its principal, and no settled
   assert.equal(await twin('persistent-key-2'), null);
   await stopped(desk, 'none', refundCall({ idempotencyKey: 'k3', callId: 'c3', responseId: 'r3' }));
   assert.equal(await twin('persistent-key-2'), null);
+});
+
+check('a twin is one by its arguments, whatever revisions its tool had when it was made', async (t) => {
+  const { desk } = await freshDesk(t, { verdicts: true });
+  const statusRef = await stopped(desk, 'after_claim');
+  desk.tools.replace('create_refund_draft', { revisions: { effect: 'create-refund-draft-v2' } });
+  const twin = async (reason: 'duplicate' | 'damaged') => {
+    const call = refundCall({ idempotencyKey: 'persistent-key-2', reason });
+    const tool = desk.tools.current(call.name);
+    assert.ok(tool && hasKey(call));
+    const request = prepareRequest(USER, call, tool, 'dispatch');
+    return desk.store.read('test', (tx) => desk.operations.findUnresolvedTwin(tx, request));
+  };
+  assert.equal(await twin('duplicate'), statusRef);
+  assert.equal(await twin('damaged'), null);
+  const text = `EXPLAIN QUERY PLAN ${FIND_TWIN}`;
+  const plan = await desk.store.read('test', (tx) => tx.all(text, ['t', 's', 'n', '{}', '{}', 'k']));
+  assert.match(
+    String(plan[0]?.['detail']),
+    /SEARCH o USING INDEX operations_unresolved\S* \(.*tool_name=\? AND <expr>=\?\)/,
+  );
 });
 
 check('a retired contract that the registry keeps judges what was made under it', async (t) => {
