@@ -9,7 +9,7 @@ import {
 import { auditRequests } from '../approvals/index.ts';
 import { LIMITS } from '../core/index.ts';
 import { auditRunRecords } from '../runs/index.ts';
-import { auditSession, listSessions, type Principal, type SessionProblem } from '../sessions/index.ts';
+import { auditedSessions, auditSession, type Principal, type SessionProblem } from '../sessions/index.ts';
 import type { Runtime } from './runtime.ts';
 
 /** What everything that is stored came to when it was proved again. */
@@ -51,15 +51,11 @@ async function damagedRecords({ calls, store }: Runtime, principal: Principal): 
 
 async function sessionsOf({ store }: Runtime, principal: Principal): Promise<string[]> {
   const found: string[] = [];
-  let after: string | undefined;
-  do {
-    const page = await store.read('app.audit', (tx) =>
-      listSessions(tx, principal, { limit: LIMITS.sessionPageRows, ...(after ? { after } : {}) }),
-    );
-    found.push(...page.items.map((session) => session.rootFrameId));
-    after = page.next ?? undefined;
-  } while (after !== undefined);
-  return found;
+  for (;;) {
+    const page = await store.read('app.audit', (tx) => auditedSessions(tx, principal, found.at(-1)));
+    found.push(...page);
+    if (page.length < LIMITS.sessionPageRows) return found;
+  }
 }
 
 /**

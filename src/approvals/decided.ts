@@ -10,6 +10,6 @@ FROM permission_requests WHERE root_frame_id = ? AND state <> 'pending' ORDER BY
 
 /** Every decided request of a session with the digest of what was asked and what was said of it: neither changes again. */
 export async function decidedRequests(tx: ReadTx, rootFrameId: string): Promise<ReadonlyMap<string, string>> {
-  const rows = await tx.all(DECIDED, [rootFrameId]);
+  const rows = await tx.all({ text: DECIDED, integers: 'bigint' }, [rootFrameId]);
   return new Map(rows.map((row) => [String(row['decision_id']), digestJson(plainRow(row))]));
 }

@@ -18,15 +18,15 @@ export async function auditRuns(
   principal: Principal,
   rootFrameId: string,
 ): Promise<RunAudit> {
-  const runs = (await tx.all(sql.RUNS_OF_ROOT, [rootFrameId])).map(sql.RUNS.read);
-  const own = runs.filter((run) => run.trust_state === 'local');
+  const rows = await tx.all({ text: sql.RUNS_OF_ROOT, integers: 'bigint' }, [rootFrameId]);
+  const own = rows.filter((row) => row['trust_state'] === 'local');
   const problems: { readonly runId: string; readonly why: string }[] = [];
-  for (const run of own)
+  for (const row of own)
     try {
-      await proveRun(tx, context, principal, run);
+      await proveRun(tx, context, principal, sql.RUNS.read(row));
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code.startsWith('STORE_')) throw error;
-      problems.push({ runId: run.run_id, why: `${error.code}: ${error.message}` });
+      problems.push({ runId: String(row['run_id']), why: `${error.code}: ${error.message}` });
     }
   return { runs: own.length, problems };
 }

@@ -1,7 +1,8 @@
 import { decidedRequests } from '../approvals/index.ts';
 import { digestJson, type JsonObject, RowChain } from '../core/index.ts';
 import { type ChainPoint, ledgerChain, plainRow } from '../sessions/index.ts';
-import type { ReadTx } from '../store/index.ts';
+import type { ReadTx, Row } from '../store/index.ts';
+import { codeOf } from './errors.ts';
 import { isTerminal } from './machine.ts';
 import type { AutoRun } from './model.ts';
 import * as sql from './queries.ts';
@@ -27,6 +28,9 @@ export interface HeadProblem {
   readonly reference: string | null;
 }
 
+/** Numbers as they are stored: one beyond 2^53 is what was changed, and not the end of the reading. */
+const exact = (text: string) => ({ text, integers: 'bigint' }) as const;
+
 async function autoEventChain(
   tx: ReadTx,
   rootFrameId: string,
@@ -34,16 +38,17 @@ async function autoEventChain(
 ): Promise<ChainPoint> {
   const chain = new RowChain();
   let last = 0;
-  for (const row of await tx.all(sql.RAW_EVENTS, [rootFrameId, through])) {
+  for (const row of await tx.all(exact(sql.RAW_EVENTS), [rootFrameId, through])) {
     chain.add(plainRow(row));
     last = Number(row['event_cursor']);
   }
   return { through: last, count: chain.count, sha256: chain.digest };
 }
 
-/** All rows of an ended run, which nothing changes any more. */
-async function closureDigest(tx: ReadTx, run: AutoRun): Promise<string> {
-  const rows = async (text: string): Promise<JsonObject[]> => (await tx.all(text, [run.run_id])).map(plainRow);
+/** All rows of an ended run, which nothing changes any more. AUTO_PROOF_FAILED where its own cannot be read. */
+async function closureDigest(tx: ReadTx, row: Row): Promise<string> {
+  const run = sql.RUNS.read(row);
+  const rows = async (text: string): Promise<JsonObject[]> => (await tx.all(exact(text), [run.run_id])).map(plainRow);
   return digestJson({
     version: 1,
     run: run as unknown as JsonObject,
@@ -55,11 +60,22 @@ async function closureDigest(tx: ReadTx, run: AutoRun): Promise<string> {
   });
 }
 
-async function endedRuns(tx: ReadTx, rootFrameId: string): Promise<Map<string, string>> {
+async function endedRuns(tx: ReadTx, rootFrameId: string, digestOf = closureDigest): Promise<Map<string, string>> {
   const ended = new Map<string, string>();
-  for (const run of (await tx.all(sql.RUNS_OF_ROOT, [rootFrameId])).map(sql.RUNS.read))
-    if (isTerminal(run.status) && run.trust_state === 'local') ended.set(run.run_id, await closureDigest(tx, run));
+  for (const row of await tx.all(exact(sql.RUNS_OF_ROOT), [rootFrameId]))
+    if (isTerminal(row['status'] as AutoRun['status']) && row['trust_state'] === 'local')
+      ended.set(String(row['run_id']), await digestOf(tx, row));
   return ended;
+}
+
+/** As `closureDigest`; no digest where the run's row cannot be read, which is no row that a head was made of. */
+async function closureDigestIfAny(tx: ReadTx, row: Row): Promise<string> {
+  try {
+    return await closureDigest(tx, row);
+  } catch (error) {
+    if (codeOf(error) !== 'AUTO_PROOF_FAILED') throw error;
+    return '';
+  }
 }
 
 /** What a session is now, as a head states it. */
@@ -96,7 +112,7 @@ export async function checkSessionHead(tx: ReadTx, head: SessionHead): Promise<H
   hold('groups', head.groups, await ledgerChain(tx, rootFrameId, 'groups', head.groups.through));
   hold('events', head.events, await ledgerChain(tx, rootFrameId, 'events', head.events.through));
   hold('auto_events', head.autoEvents, await autoEventChain(tx, rootFrameId, head.autoEvents.through));
-  holdEach('run', head.runs, await endedRuns(tx, rootFrameId));
+  holdEach('run', head.runs, await endedRuns(tx, rootFrameId, closureDigestIfAny));
   holdEach('decision', head.decisions, await decidedRequests(tx, rootFrameId));
   return problems;
 }

@@ -38,7 +38,14 @@ function stored(column: string, value: JsonValue | undefined): SqlValue {
 
 function valueOf(column: string, value: SqlValue | undefined): JsonValue {
   if (value == null) return null;
-  return holdsJson(column) ? storedJson(String(value)) : (value as JsonValue);
+  if (holdsJson(column)) return storedJson(String(value));
+  return typeof value === 'bigint' ? numberOf(value) : (value as JsonValue);
+}
+
+/** A number of a row that was read exactly, so that one beyond 2^53 is the end of this row alone. */
+function numberOf(value: bigint): number {
+  if (Number.isSafeInteger(Number(value))) return Number(value);
+  throw unproved('run', 'a stored number is beyond 2^53');
 }
 
 export function storedJson(text: string): JsonValue {

@@ -1,5 +1,11 @@
 import type { JsonObject } from '../core/index.ts';
-import { type Principal, requireCheckpoint, requireSession, type SessionContext } from '../sessions/index.ts';
+import {
+  type Principal,
+  requireCheckpoint,
+  requireSession,
+  requireThatSession,
+  type SessionContext,
+} from '../sessions/index.ts';
 import type { Store } from '../store/index.ts';
 import * as assessments from './assessments.ts';
 import { type AuditQuery, listAudits } from './audits.ts';
@@ -161,7 +167,7 @@ export class Autonomy {
   /** What a session is now, as a head states it. SESSION_NOT_FOUND. */
   sessionHead(principal: Principal, rootFrameId: string): Promise<SessionHead> {
     return this.#store.read('autonomy.head', async (tx) => {
-      await requireSession(tx, principal, rootFrameId);
+      await requireThatSession(tx, principal, rootFrameId);
       return sessionHead(tx, rootFrameId);
     });
   }
@@ -170,7 +176,7 @@ export class Autonomy {
   checkHead(principal: Principal, head: SessionHead): Promise<readonly HeadProblem[]> {
     return this.#store.read('autonomy.head', async (tx) => {
       try {
-        await requireSession(tx, principal, head.rootFrameId);
+        await requireThatSession(tx, principal, head.rootFrameId);
       } catch (error) {
         if (codeOf(error) !== 'SESSION_NOT_FOUND') throw error;
         return [{ rootFrameId: head.rootFrameId, what: 'session', problem: 'missing', reference: null }];
@@ -182,7 +188,7 @@ export class Autonomy {
   /** Proves every supervised run of a session that began here; those of which a proof fails, with the proof's words. */
   auditRuns(principal: Principal, rootFrameId: string): Promise<RunAudit> {
     return this.#store.read('autonomy.audit', async (tx) => {
-      await requireSession(tx, principal, rootFrameId);
+      await requireThatSession(tx, principal, rootFrameId);
       return auditRuns(tx, this.#context, principal, rootFrameId);
     });
   }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { requestView } from '../app/index.ts';
 import type { ShownRequest } from '../approvals/index.ts';
-import { fail, isJsonObject, JSON_PROFILES, type JsonObject, readStrictJson } from '../core/index.ts';
+import { fail, isJsonObject, JSON_PROFILES, type JsonObject, momentText, readStrictJson } from '../core/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { type RunOptions, withEveryTool, withoutAgents } from './with-runtime.ts';
 
@@ -90,7 +90,7 @@ function tell({ output }: CommandContext, request: ShownRequest): void {
       `  why        ${request.reason}`,
       `  asked by   ${request.requestedBy}`,
       `  may decide ${request.approvers.join(', ')}`,
-      ...(request.expiresAt === null ? [] : [`  until      ${new Date(request.expiresAt).toISOString()}`]),
+      ...(request.expiresAt === null ? [] : [`  until      ${momentText(request.expiresAt)}`]),
       ...(request.decidedBy === null ? [] : [`  decided by ${request.decidedBy}`]),
       ...(request.message === null ? [] : [`  said       ${request.message}`]),
       `  digest     ${request.digest}`,

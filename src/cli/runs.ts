@@ -77,9 +77,10 @@ async function orDamage(runId: string, view: Promise<RunView>) {
   try {
     return await view;
   } catch (error) {
-    const { HoldfastError } = await import('../core/index.ts');
-    if (!(error instanceof HoldfastError) || error.family !== 'corruption') throw error;
-    return { runId, code: error.code, why: error.message };
+    const { damageOf } = await import('../runs/index.ts');
+    const damage = damageOf(error);
+    if (damage === null) throw error;
+    return { runId, ...damage };
   }
 }
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Runtime } from '../app/index.ts';
-import { displayText, fail } from '../core/index.ts';
+import { displayText, fail, momentText } from '../core/index.ts';
 import type { Checkpoint, Session, SessionBranch, TreeChange } from '../sessions/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
@@ -48,7 +48,6 @@ const branchDocument = (branch: SessionBranch) => ({
 /** Trees that were captured lately may be named by a checkpoint in a moment. */
 const COLLECT_GRACE_MS = 3_600_000;
 
-const when = (ms: number): string => new Date(ms).toISOString();
 const named = (name: string | null): string => (name === null ? '' : `  ${displayText(name)}`);
 
 export function list(context: CommandContext, options: RunOptions & { limit: string; after?: string }) {
@@ -58,9 +57,17 @@ export function list(context: CommandContext, options: RunOptions & { limit: str
     const query = options.after === undefined ? { limit } : { limit, after: options.after };
     const page = await runtime.store.read('cli.sessions', (tx) => listSessions(tx, runtime.principal, query));
     context.output.result({
-      document: { sessions: page.items.map(sessionDocument), next: page.next },
-      lines: () => [
-        ...(page.items.length === 0 ? ['There are no sessions yet.'] : page.items.map(sessionLine)),
+      document: {
+        sessions: page.items.map(sessionDocument),
+        damaged: page.damaged.map(({ rootFrameId, code, why }) => ({ session_id: rootFrameId, code, why })),
+        next: page.next,
+      },
+      lines: (colours) => [
+        ...(page.items.length + page.damaged.length === 0 ? ['There are no sessions yet.'] : []),
+        ...page.items.map(sessionLine),
+        ...page.damaged.map(
+          (one) => `${displayText(one.rootFrameId)}  ${colours.red('damaged')}  ${one.code}; to see it: holdfast audit`,
+        ),
         ...(page.next === null ? [] : [`More: holdfast sessions list --after ${page.next}`]),
       ],
     });
@@ -69,7 +76,7 @@ export function list(context: CommandContext, options: RunOptions & { limit: str
 }
 
 const sessionLine = (session: Session): string =>
-  `${session.rootFrameId}  ${session.kind.padEnd(6)}  ${when(session.createdAt)}${named(session.name)}${
+  `${session.rootFrameId}  ${session.kind.padEnd(6)}  ${momentText(session.createdAt)}${named(session.name)}${
     session.trustState === 'local' ? '' : '  quarantined'
   }`;
 
@@ -98,7 +105,7 @@ export function show(context: CommandContext, id: string, options: RunOptions): 
         records,
       },
       lines: (colours) => [
-        `${colours.bold(session.rootFrameId)}${named(session.name)}  ${session.kind}, since ${when(session.createdAt)}`,
+        `${colours.bold(session.rootFrameId)}${named(session.name)}  ${session.kind}, since ${momentText(session.createdAt)}`,
         ...(session.trustState === 'quarantined_import'
           ? [`  locked: look at it, then holdfast sessions trust ${id}`]
           : []),
@@ -106,7 +113,7 @@ export function show(context: CommandContext, id: string, options: RunOptions): 
         ...branches.map(
           (one) => `  branch ${one.branchId === session.activeBranchId ? '*' : ' '} ${one.branchId}${named(one.name)}`,
         ),
-        ...checkpoints.map((one) => `  ${one.checkpointId}  ${when(one.createdAt)}  ${displayText(one.reason)}`),
+        ...checkpoints.map((one) => `  ${one.checkpointId}  ${momentText(one.createdAt)}  ${displayText(one.reason)}`),
         ...Object.entries(records).map(([kind, count]) => `  ${kind}: ${count}`),
       ],
     });

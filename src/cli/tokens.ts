@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Runtime } from '../app/index.ts';
-import { displayText, fail } from '../core/index.ts';
+import { displayText, fail, momentText } from '../core/index.ts';
 import { type IssuedToken, type Role, type Token, tokenDocument } from '../principals/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
@@ -119,6 +119,6 @@ function revoke(context: CommandContext, tokenId: string, options: TenantOptions
 function tokenLine(token: Token): string {
   const { tokenId, subjectId, roles, name, expiresAt, revokedAt } = token;
   const ended = revokedAt !== null ? '  revoked' : '';
-  const until = expiresAt === null ? '' : `  until ${new Date(expiresAt).toISOString()}`;
+  const until = expiresAt === null ? '' : `  until ${momentText(expiresAt)}`;
   return `${tokenId}  ${displayText(subjectId)}  ${roles.join(', ')}  ${displayText(name)}${until}${ended}`;
 }

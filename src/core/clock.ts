@@ -35,6 +35,15 @@ export function utcText(seconds: number): string {
   return spelled.text;
 }
 
+/**
+ * `2026-07-19T00:00:00.000Z`: a moment as a person is told it. What was stored behind the program's back, or came in a
+ * package, need not be a moment that a calendar with years of four digits has: then `at an unknown time`.
+ */
+export function momentText(ms: number): string {
+  const isMoment = ms >= 0 && ms / 1000 < LIMITS.portableUnixSeconds + 1;
+  return isMoment ? new Date(ms).toISOString() : 'at an unknown time';
+}
+
 export type ClockState =
   | { readonly state: 'steady' }
   | { readonly state: 'went_back'; readonly lastMs: number; readonly byMs: number };

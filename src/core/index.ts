@@ -11,6 +11,7 @@ export {
   type ClockState,
   guardClock,
   type GuardedClock,
+  momentText,
   requireUnixSeconds,
   systemClock,
   unixSeconds,

@@ -23,12 +23,5 @@ export const SHOW_DAMAGE =
 export function damageOf(error: unknown): Damage | null {
   if (!(error instanceof HoldfastError)) return null;
   const { code, family, message } = error;
-  const ofOneRecord = (family === 'corruption' && !code.startsWith('STORE_')) || isOfNumber(error);
-  return ofOneRecord ? { code, why: message } : null;
-}
-
-/** A stored number that this program never writes, and that the driver does not give. */
-function isOfNumber({ code, cause }: HoldfastError): boolean {
-  const refused = cause instanceof Error && 'code' in cause ? cause.code : null;
-  return code === 'STORE_SQL_REFUSED' && refused === 'ERR_OUT_OF_RANGE';
+  return family === 'corruption' && !code.startsWith('STORE_') ? { code, why: message } : null;
 }

@@ -1,7 +1,7 @@
 export type { Agent, Driving, ModelRetries, RunListener, RunsContext } from './context.ts';
 export { childTool } from './child-call.ts';
 export { cutOf, type CutReason } from './cut-reply.ts';
-export type { Damage, DamagedRun } from './damage.ts';
+export { type Damage, type DamagedRun, damageOf } from './damage.ts';
 export type { StartRun } from './begin-run.ts';
 export { goalsOf } from './goals.ts';
 export { branchGroups, type GroupWithCalls, messagesOf } from './history.ts';

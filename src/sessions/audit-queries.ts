@@ -13,3 +13,7 @@ WHERE e.root_frame_id = ? AND e.position > ? ORDER BY e.position LIMIT ?`;
 /** Messages that name a line of another session. */
 export const AUDIT_ORPHANS = `SELECT m.message_id FROM messages m JOIN action_groups g ON g.group_id = m.group_id
 WHERE m.root_frame_id = ? AND (g.root_frame_id <> m.root_frame_id OR g.branch_id <> m.branch_id) LIMIT ?`;
+
+/** The ids of a tenant's sessions, newest first: tenant, id before which, rows. */
+export const AUDIT_SESSIONS = `SELECT root_frame_id FROM sessions
+WHERE tenant_id = ? AND root_frame_id < ? ORDER BY root_frame_id DESC LIMIT ?`;

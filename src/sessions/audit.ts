@@ -1,16 +1,17 @@
-import { canonicalJson, isJsonObject, type JsonValue } from '../core/index.ts';
-import type { ReadTx, Row } from '../store/index.ts';
+import { canonicalJson, HoldfastError, isJsonObject, type JsonValue, LIMITS } from '../core/index.ts';
+import type { ReadTx, Row, SqlValue } from '../store/index.ts';
 import type { Principal } from './model.ts';
-import { AUDIT_EVENTS, AUDIT_GROUPS, AUDIT_ORPHANS } from './audit-queries.ts';
+import { AUDIT_EVENTS, AUDIT_GROUPS, AUDIT_ORPHANS, AUDIT_SESSIONS } from './audit-queries.ts';
 import { DELIVERY_METADATA } from './records/deliveries.ts';
 import { type Rendering, renderEvent, renderGroup } from './rendering.ts';
-import { eventOf, groupOf, jsonColumn } from './rows.ts';
-import { requireSession } from './service.ts';
+import { SELECT_SESSION } from './queries.ts';
+import { eventOf, exact, groupOf, jsonColumn, readExact, sessionOf } from './rows.ts';
+import { sessionNotFound } from './service.ts';
 
-/** One disagreement between the ledger and what people read. */
+/** One disagreement between the ledger and what people read, or a row that cannot be read. */
 export interface SessionProblem {
-  readonly problem: 'message_missing' | 'message_differs' | 'message_unfounded' | 'sequence_gap';
-  /** The group, event or message it is about. */
+  readonly problem: 'message_missing' | 'message_differs' | 'message_unfounded' | 'sequence_gap' | 'record_damaged';
+  /** The session, group, event or message it is about. */
   readonly reference: string;
 }
 
@@ -28,14 +29,14 @@ const SHOWN = 100;
 
 /** Walks a table in pages of the ledger's position, so that memory does not grow with the history. */
 async function walk(tx: ReadTx, text: string, root: string, visit: (row: Row) => void): Promise<number> {
-  let after = 0;
+  let after: SqlValue = 0;
   let count = 0;
   for (;;) {
-    const rows = await tx.all(text, [root, after, ROWS]);
+    const rows: readonly Row[] = await tx.all(exact(text), [root, after, ROWS]);
     for (const row of rows) visit(row);
     count += rows.length;
     if (rows.length < ROWS) return count;
-    after = Number(rows.at(-1)?.['position']);
+    after = rows.at(-1)?.['position'] ?? null;
   }
 }
 
@@ -48,13 +49,25 @@ class Problems {
     if (this.list.length < SHOWN) this.list.push({ problem, reference });
   }
 
+  /** What is read of a row; one that cannot be read is told, and the others are looked at all the same. */
+  read<T>(row: Row, reference: string, of: (row: Row) => T): T | null {
+    try {
+      return readExact(row, of);
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code !== 'SESSION_CORRUPT') throw error;
+      this.add('record_damaged', reference);
+      return null;
+    }
+  }
+
   /** Compares what a row shows with the message that was written with it. */
   compare(row: Row, reference: string, shown: Rendering | undefined, imported: boolean): void {
     const there = row['message_id'] !== null;
     if (!shown && there) this.add('message_unfounded', String(row['message_id']));
     if (!shown || (imported && !there)) return;
     if (!there) this.add('message_missing', reference);
-    else if (!sameMessage(row, shown)) this.add('message_differs', String(row['message_id']));
+    else if (this.read(row, String(row['message_id']), (one) => sameMessage(one, shown)) === false)
+      this.add('message_differs', String(row['message_id']));
   }
 }
 
@@ -74,25 +87,36 @@ function ownMetadata(row: Row): JsonValue {
   return own.length === 0 ? null : Object.fromEntries(own);
 }
 
+/** The ids of the sessions of the principal's tenant, newest first, a page at a time. Reads nothing else of them. */
+export async function auditedSessions(tx: ReadTx, principal: Principal, before = '\u{10ffff}'): Promise<string[]> {
+  const rows = await tx.all(AUDIT_SESSIONS, [principal.tenant, before, LIMITS.sessionPageRows]);
+  return rows.map((row) => String(row['root_frame_id']));
+}
+
 /**
  * Compares every message with the line of the ledger it shows, and looks for lines without their message, messages
- * without their line, and gaps in a group's sequence. History that came as a package has no messages of its own here.
- * Reads in pages; SESSION_NOT_FOUND, SESSION_CORRUPT.
+ * without their line, gaps in a group's sequence, and rows that cannot be read. History that came as a package has no
+ * messages of its own here. Reads in pages; SESSION_NOT_FOUND.
  */
 export async function auditSession(tx: ReadTx, principal: Principal, rootFrameId: string): Promise<SessionAudit> {
-  const imported = (await requireSession(tx, principal, rootFrameId)).origin === 'import';
   const problems = new Problems();
+  const session = await tx.get(exact(SELECT_SESSION), [rootFrameId, principal.tenant]);
+  if (!session) throw sessionNotFound();
+  problems.read(session, rootFrameId, sessionOf);
+  const imported = session['origin'] === 'import';
   const expected = new Map<string, number>();
   const groups = await walk(tx, AUDIT_GROUPS, rootFrameId, (row) => {
-    const group = groupOf(row);
-    expected.set(group.groupId, 0);
-    problems.compare(row, group.groupId, renderGroup(group), imported);
+    const groupId = String(row['group_id']);
+    expected.set(groupId, 0);
+    const group = problems.read(row, groupId, groupOf);
+    if (group) problems.compare(row, groupId, renderGroup(group), imported);
   });
   const events = await walk(tx, AUDIT_EVENTS, rootFrameId, (row) => {
-    const event = eventOf(row);
-    if (event.sequence !== expected.get(event.groupId)) problems.add('sequence_gap', event.groupId);
-    expected.set(event.groupId, event.sequence + 1);
-    problems.compare(row, event.eventId, renderEvent(event), imported);
+    const [eventId, groupId, sequence] = [String(row['event_id']), String(row['group_id']), Number(row['sequence'])];
+    if (sequence !== expected.get(groupId)) problems.add('sequence_gap', groupId);
+    expected.set(groupId, sequence + 1);
+    const event = problems.read(row, eventId, eventOf);
+    if (event) problems.compare(row, eventId, renderEvent(event), imported);
   });
   for (const row of await tx.all(AUDIT_ORPHANS, [rootFrameId, SHOWN]))
     problems.add('message_unfounded', String(row['message_id']));

@@ -1,4 +1,4 @@
-import { fail } from '../core/index.ts';
+import { fail, HoldfastError } from '../core/index.ts';
 import type { ReadTx, Row, SqlParams } from '../store/index.ts';
 import { pageSize } from './bounds.ts';
 import type {
@@ -13,7 +13,7 @@ import type {
   Turn,
 } from './model.ts';
 import * as sql from './queries.ts';
-import { branchOf, eventOf, groupOf, messageOf, sessionOf, ticketOf, turnOf } from './rows.ts';
+import { branchOf, eventOf, exact, groupOf, messageOf, readExact, sessionOf, ticketOf, turnOf } from './rows.ts';
 import { sessionNotFound } from './service.ts';
 import { LIST_TICKETS } from './ticket-queries.ts';
 
@@ -45,10 +45,33 @@ export function afterNumber(after: string | undefined, first: number): number {
   return Number(after);
 }
 
+/** A session whose own row was changed behind the program's back and cannot be read. */
+export interface DamagedSession {
+  readonly rootFrameId: string;
+  readonly code: string;
+  readonly why: string;
+}
+
+export interface SessionPage extends Page<Session> {
+  /** Those of the page that cannot be read: they keep no other from being listed. */
+  readonly damaged: readonly DamagedSession[];
+}
+
 /** Sessions of the principal's tenant, newest first. */
-export function listSessions(tx: ReadTx, principal: Principal, query: PageQuery = {}): Promise<Page<Session>> {
-  const params = [principal.tenant, query.after ?? '\u{10ffff}'];
-  return readPage(tx, sql.LIST_SESSIONS, params, pageSize(query.limit), sessionOf, (item) => item.rootFrameId);
+export async function listSessions(tx: ReadTx, principal: Principal, query: PageQuery = {}): Promise<SessionPage> {
+  const limit = pageSize(query.limit);
+  const rows = await tx.all(exact(sql.LIST_SESSIONS), [principal.tenant, query.after ?? '\u{10ffff}', limit + 1]);
+  const items: Session[] = [];
+  const damaged: DamagedSession[] = [];
+  for (const row of rows.slice(0, limit)) {
+    try {
+      items.push(readExact(row, sessionOf));
+    } catch (error) {
+      if (!(error instanceof HoldfastError)) throw error;
+      damaged.push({ rootFrameId: String(row['root_frame_id']), code: error.code, why: error.message });
+    }
+  }
+  return { items, damaged, next: rows.length > limit ? String(rows[limit - 1]?.['root_frame_id']) : null };
 }
 
 /** Branches of a session, by id. SESSION_NOT_FOUND. */
@@ -87,7 +110,8 @@ export async function listGroups(
   return readPage(tx, sql.LIST_GROUPS, params, pageSize(query.limit), groupOf, (item) => String(item.position));
 }
 
-async function requireThatSession(tx: ReadTx, principal: Principal, rootFrameId: string): Promise<void> {
+/** SESSION_NOT_FOUND where it is not the principal's; nothing of it is read. */
+export async function requireThatSession(tx: ReadTx, principal: Principal, rootFrameId: string): Promise<void> {
   if (!(await tx.get(sql.HAS_SESSION, [rootFrameId, principal.tenant]))) throw sessionNotFound();
 }
 

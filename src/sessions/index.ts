@@ -8,8 +8,9 @@ export {
   type NewAttempt,
   requireAttempt,
 } from './attempts.ts';
-export { auditSession, type SessionAudit, type SessionProblem } from './audit.ts';
+export { auditedSessions, auditSession, type SessionAudit, type SessionProblem } from './audit.ts';
 export {
+  type DamagedSession,
   listBranches,
   listEvents,
   listGroupEvents,
@@ -20,6 +21,7 @@ export {
   listTurns,
   type PageQuery,
   requireGroup,
+  requireThatSession,
 } from './history.ts';
 export {
   countCallsOfTurn,

@@ -31,18 +31,18 @@ export async function ledgerChain(
   const chain = new RowChain();
   let after = 0;
   for (;;) {
-    const rows = await tx.all(TABLES[table], [rootFrameId, after, through, ROWS]);
+    const rows = await tx.all({ text: TABLES[table], integers: 'bigint' }, [rootFrameId, after, through, ROWS]);
     for (const row of rows) chain.add(plainRow(row));
     after = rows.length === 0 ? after : Number(rows.at(-1)?.['position']);
     if (rows.length < ROWS) return { through: after, count: chain.count, sha256: chain.digest };
   }
 }
 
-/** A row as JSON; numbers that are no whole ones are written as text, so that they have one spelling. */
+/** A row as JSON; numbers that are no whole ones, or beyond 2^53, are written as text: each has one spelling. */
 export function plainRow(row: Row): JsonObject {
   const cells = Object.entries(row).map(([name, value]): [string, JsonValue] => {
     if (value === null || typeof value === 'string') return [name, value];
-    if (typeof value === 'number' && Number.isSafeInteger(value)) return [name, value];
+    if (typeof value !== 'object' && Number.isSafeInteger(Number(value))) return [name, Number(value)];
     return [name, value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)];
   });
   return Object.fromEntries(cells);

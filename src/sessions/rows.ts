@@ -35,6 +35,16 @@ function textList(value: JsonValue): readonly string[] {
   throw fail('SESSION_CORRUPT', 'A stored list of the session is not a list of texts.');
 }
 
+/** Numbers as they are stored: read as numbers, one beyond 2^53 would be the end of all that is read with it. */
+export const exact = (text: string) => ({ text, integers: 'bigint' }) as const;
+
+/** What `of` reads of a row that was read exactly: SESSION_CORRUPT for a number beyond 2^53. */
+export function readExact<T>(row: Row, of: (row: Row) => T): T {
+  if (Object.values(row).some((value) => typeof value === 'bigint' && !Number.isSafeInteger(Number(value))))
+    throw fail('SESSION_CORRUPT', 'A stored number of the session is beyond 2^53.');
+  return of(row);
+}
+
 export function sessionOf(row: Row): Session {
   return {
     rootFrameId: String(row['root_frame_id']),

@@ -189,7 +189,7 @@ check('every edit of a row that a head covers shows with it, what no claim rests
     const [row = {}] = behind(world, (db) => rowsOf(db, table));
     for (const [column, value] of Object.entries(row)) {
       if (column === 'at' || column === 'root_frame_id') continue;
-      const put = (to: Stored[string]): boolean =>
+      const put = (to: Stored[string] | bigint): boolean =>
         behind(world, (db) => {
           disarm(db);
           try {
@@ -199,11 +199,17 @@ check('every edit of a row that a head covers shows with it, what no claim rests
             return false;
           }
         });
-      const changed = typeof value === 'number' ? value + 1 : value === null ? 1 : `${value} `;
-      if (!put(changed)) continue;
-      const problems = await world.autonomy.checkHead(OWNER, then).catch(() => ['refused']);
-      assert.ok(problems.length > 0, `${table}.${column}`);
-      put(value);
+      const near = typeof value === 'number' ? value + 1 : value === null ? 1 : `${value} `;
+      for (const changed of [near, typeof value === 'number' ? 9_007_199_254_740_993n : '{']) {
+        if (!put(changed)) continue;
+        const problems = await world.autonomy.checkHead(OWNER, then);
+        assert.ok(problems.length > 0, `${table}.${column} = ${changed}`);
+        // A run of another word is none that began here.
+        const runs = column === 'trust_state' ? 0 : 1;
+        const audited = await world.autonomy.auditRuns(OWNER, world.root);
+        assert.equal(audited.runs, runs, `${table}.${column} = ${changed}`);
+        put(value);
+      }
     }
   }
   assert.deepEqual(await world.autonomy.checkHead(OWNER, then), []);

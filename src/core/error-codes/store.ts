@@ -23,6 +23,13 @@ export const storeErrorCodes = {
     retryable: false,
     resolve: 'Name a project of this tenant.',
   },
+  STORED_NUMBER_CORRUPT: {
+    family: 'corruption',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve: 'See what is damaged with `holdfast audit`, then mend the record or restore a backup.',
+  },
   STORE_ALTERED: {
     family: 'corruption',
     http: 500,

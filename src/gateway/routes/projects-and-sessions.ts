@@ -74,7 +74,8 @@ export const projectAndSessionRoutes = [
     creates: false,
     handle: async ({ gateway: { runtime }, principal, query }) => {
       const found = await runtime.store.read('gateway.sessions', (tx) => listSessions(tx, principal, given(query)));
-      return { sessions: found.items.map(sessionDocument), next: found.next };
+      const damaged = found.damaged.map(({ rootFrameId, code, why }) => ({ session_id: rootFrameId, code, why }));
+      return { sessions: found.items.map(sessionDocument), damaged, next: found.next };
     },
   }),
   route({

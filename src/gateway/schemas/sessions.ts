@@ -18,7 +18,8 @@ export const session = z.strictObject({
   created_at: time,
   updated_at: time,
 });
-export const sessionPage = z.strictObject({ sessions: z.array(session), next });
+const damagedSession = z.strictObject({ session_id: id, code: text, why: text });
+export const sessionPage = z.strictObject({ sessions: z.array(session), damaged: z.array(damagedSession), next });
 export const newSession = z.strictObject({
   project_id: id.optional(),
   name: z

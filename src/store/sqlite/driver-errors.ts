@@ -80,7 +80,7 @@ function ofConstraint(extended: number, cause: Error): HoldfastError {
 
 function ofDriver(error: DriverError): HoldfastError | undefined {
   if (error.code === 'ERR_OUT_OF_RANGE')
-    return fail('STORE_SQL_REFUSED', 'A stored integer is beyond 2^53: read it as bigint.', { cause: error });
+    return fail('STORED_NUMBER_CORRUPT', 'A stored integer is beyond 2^53.', { cause: error });
   if (error.code.startsWith('ERR_INVALID_'))
     return fail('STORE_VALUE_REFUSED', 'A value does not fit any type of SQL.', { cause: error });
   if (error.code !== 'ERR_SQLITE_ERROR') return undefined;
