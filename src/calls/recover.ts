@@ -54,19 +54,19 @@ export async function recoverCall(
   if (known.state !== 'unknown') return { outcome: known, recorded: false };
   const stored = await loadStored(context, principal, statusRef);
   const invocation = invocationFor(principal, stored, recovery);
+  const askedAt = unixSeconds(context.clock);
   const asked = await askStatus(stored.call, invocation);
   if (asked?.found === 'done') {
     const looked = await lookLater(stored.call, recovery.filesystem, invocation);
     return settleFound(context, endingOf(principal, stored), { finding: asked, ...looked });
   }
-  const later = unixSeconds(context.clock);
-  const mayRepeat = recovery.redeliver && !isHeld(stored, later) && deliverable(stored, asked, later);
+  const isFinal = asked?.found === 'not_done' && isFinalNotHappened(stored, askedAt);
+  const mayRepeat = recovery.redeliver && deliverable(stored, isFinal, unixSeconds(context.clock));
   if (mayRepeat) {
     const of = { call: stored.call, place: null, statusRef };
     return spanOfCall(context, of, () => redeliver(context, principal, stored, recovery));
   }
-  if (asked?.found === 'not_done' && isFinalNotHappened(stored, later))
-    return settleFound(context, endingOf(principal, stored), { finding: asked, seen: [], verified: false });
+  if (isFinal) return settleFound(context, endingOf(principal, stored), { finding: asked, seen: [], verified: false });
   return { outcome: known, recorded: false };
 }
 
@@ -80,11 +80,11 @@ function isHeld(stored: StoredCall, now: number): boolean {
   return until !== null && until > now;
 }
 
-function deliverable(stored: StoredCall, asked: Finding | null, now: number): boolean {
+/** `isFinal`: the other side was asked, and it is final that the call did not happen. */
+function deliverable(stored: StoredCall, isFinal: boolean, now: number): boolean {
   const { effect } = stored.call.tool;
-  if (now >= stored.whole.operation.approvalExpiresAt) return false;
-  if (effect === 'idempotent') return true;
-  return effect === 'reconcilable' && asked?.found === 'not_done' && isFinalNotHappened(stored, now);
+  if (isHeld(stored, now) || now >= stored.whole.operation.approvalExpiresAt) return false;
+  return effect === 'idempotent' || (effect === 'reconcilable' && isFinal);
 }
 
 async function redeliver(

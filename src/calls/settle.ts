@@ -124,12 +124,13 @@ export async function settleByStatus(
       resolve: `Find out yourself, then say so: holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`,
     });
   const invocation = invocationOf(principal, stored);
+  const askedAt = unixSeconds(context.clock);
   const finding = await askStatus(stored.call, invocation);
   if (!finding || finding.found === 'unknown') {
     const later = await outcomeOfStored(context, principal, statusRef);
     return later.state === 'unknown' && finding ? { ...later, reason: finding.reason } : later;
   }
-  if (finding.found === 'not_done' && !isFinalNotHappened(stored, unixSeconds(context.clock)))
+  if (finding.found === 'not_done' && !isFinalNotHappened(stored, askedAt))
     return { ...known, reason: 'It has not happened yet; a request under way could still make it happen.' };
   const looked =
     finding.found === 'done' ? await lookLater(stored.call, filesystem, invocation) : { seen: [], verified: false };
@@ -176,10 +177,13 @@ export async function outcomeOfOvertaken(
   return outcomeOfStored(context, ending.principal, ending.statusRef);
 }
 
-/** `not_happened` is final only when nothing under way can still take effect. */
-export function isFinalNotHappened(stored: StoredCall, now: number): boolean {
+/**
+ * `not_happened` is final only when nothing under way could still take effect at the second `askedAt`, when the question
+ * was put: what happened while the answer was on its way is not in it.
+ */
+export function isFinalNotHappened(stored: StoredCall, askedAt: number): boolean {
   const until = stored.whole.outbox?.leaseUntil ?? null;
-  return until !== null && now >= until + Math.ceil(stored.call.tool.settlesWithinMs / 1000);
+  return until !== null && askedAt >= until + Math.ceil(stored.call.tool.settlesWithinMs / 1000);
 }
 
 /**

@@ -139,6 +139,29 @@ check('no delivery happens after the approval has expired: it is asked again', a
   assert.equal(sent(), 1);
 });
 
+for (const who of ['whoever asks for it', 'whoever takes its run up'] as const)
+  check(`${who}: an answer to what was asked too early is not final, however late it comes`, async (t) => {
+    let onItsWay = (): void => undefined;
+    const { clock, recover, runtime, sent, statusRef } = await interrupted(t, {
+      effect: 'reconcilable',
+      settlesWithinMs: 60_000,
+      status: () => {
+        onItsWay();
+        return { state: 'not_happened' };
+      },
+    });
+    const ask =
+      who === 'whoever asks for it'
+        ? () => settleByStatus(runtime.calls, runtime.principal, statusRef, runtime.filesystem)
+        : async () => (await recover()).outcome;
+    onItsWay = () => clock.advance(60_000);
+    clock.advance(45_000);
+    assert.equal((await ask()).state, 'unknown');
+    assert.equal(sent(), 1);
+    onItsWay = () => undefined;
+    assert.notEqual((await ask()).state, 'unknown');
+  });
+
 check('`not_happened` settles nothing before its time, and is final for the key afterwards', async (t) => {
   const { clock, runtime, statusRef } = await interrupted(t, {
     effect: 'reconcilable',
