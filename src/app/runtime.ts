@@ -38,6 +38,7 @@ import { pausedBecause } from './pause.ts';
 import { type Histories, openHistories } from './session-history.ts';
 import { principalNow } from './principal-now.ts';
 import { beginLife } from './process-life.ts';
+import { startRecovery } from './recovery-timer.ts';
 import { openSessionPackages } from './session-packages.ts';
 import { restoreTools, sessionKeeper } from './session-keeper.ts';
 
@@ -188,10 +189,12 @@ async function assemble(
   await packages.sweep();
   let closing: Promise<void> | undefined;
   const stopExpiry = startExpiry(approvals);
+  const { onDamage } = options;
+  const stopRecovery = startRecovery({ runs, autonomy, instanceId, everyMs: leaseMs, damaged, onDamage });
   const told = { store, approvals, clock, principal };
   const stopNotices = options.notices ? startNotices(told, options.notices) : noNotices;
   const closeAll = async (): Promise<void> => {
-    await Promise.all([stopExpiry(), stopNotices()]);
+    await Promise.all([stopExpiry(), stopRecovery(), stopNotices()]);
     await runs.close();
     await life.stop();
     await store.close();

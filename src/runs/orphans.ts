@@ -49,14 +49,15 @@ export interface Released {
  * outcome that its stored operation says, unknown included; nothing is run and nobody is asked. The run of a dead guard
  * ends, since nobody can take it up. What belongs to a living process is never touched. The runs of a page are let go of
  * side by side, so that they share commits. One with a damaged record is left as it is and told, and the others are let
- * go of; whatever else fails is thrown.
+ * go of; whatever else fails is thrown. Those of the process `spared` are passed over.
  */
-export async function releaseOrphans(context: RunsContext): Promise<Released> {
+export async function releaseOrphans(context: RunsContext, spared?: string): Promise<Released> {
   const released: string[] = [];
   const damaged: DamagedRun[] = [];
   await context.calls.faults.reach('recovery-started');
   for await (const page of orphans(context.calls)) {
-    const ends = await allEnded(page.map(async (run) => (isDamaged(run) ? run : tryRelease(context, run))));
+    const left = page.filter((run) => spared === undefined || isDamaged(run) || ownerOf(run) !== spared);
+    const ends = await allEnded(left.map(async (run) => (isDamaged(run) ? run : tryRelease(context, run))));
     for (const end of ends) {
       if (typeof end === 'string') released.push(end);
       else if (end !== null) damaged.push(end);
@@ -142,8 +143,10 @@ export function damageOfRecovery(error: unknown): Damage | null {
   return isGone ? { code: 'RUN_RECORD_BROKEN', why: `What the run names is gone (${error.code}).` } : damageOf(error);
 }
 
+const ownerOf = ({ state }: RunRecord): string | null => (state.status === 'running' ? state.ownerInstanceId : null);
+
 async function release({ calls }: Pick<RunsContext, 'calls'>, run: RunRecord): Promise<void> {
-  const deadOwner = run.state.status === 'running' ? run.state.ownerInstanceId : null;
+  const deadOwner = ownerOf(run);
   if (deadOwner === null) return;
   if (await isModelless(calls, run)) return endDeadModellessRun(calls, run, deadOwner);
   // Everything is read and proved before anything is written, and all of it is one commit.

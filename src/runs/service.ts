@@ -228,6 +228,11 @@ export class Runs {
     return releaseOrphans(this.#context);
   }
 
+  /** As `recover`, for a process that stays: whatever it has itself is left to it, though it may have slept. */
+  recoverOthers(): Promise<Released> {
+    return releaseOrphans(this.#context, this.#context.instanceId);
+  }
+
   /** What keeps a run whose process is dead from being let go of; null where nothing does. */
   damageOf(run: RunRecord): Promise<Damage | null> {
     return damageOfOrphan(this.#context.calls, run);

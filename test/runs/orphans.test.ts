@@ -76,3 +76,21 @@ check('a call that somebody settles while its dead run is let go of is never wri
   const view = await viewOfRun(holdfast.runtime, principal, run.runId, { limit: 1 });
   assert.deepEqual([view.status, view.calls[0]?.outcome?.state], ['running', 'done']);
 });
+
+check('a process that stays never lets go of what it has itself, though its own lease has passed', async (t) => {
+  const clock = manualClock(Date.now());
+  const { holdfast } = await openDesk(t, { clock, instanceLeaseMs: 600_000 });
+  const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const during = async () => {
+    begun.resolve();
+    await goOn.promise;
+    return { ok: true };
+  };
+  const agent = holdfast.agent({ model: callsThenDone([{}]), tools: [noteTool({ execute: during })] });
+  const going = agent.run('go');
+  await begun.promise;
+  clock.advance(601_000);
+  assert.deepEqual(await holdfast.runtime.runs.recoverOthers(), { released: [], damaged: [] });
+  goOn.resolve();
+  assert.equal((await going).status, 'completed');
+});

@@ -181,3 +181,21 @@ check('a dead instance beside a live one: only what the dead one had is let go',
   goOn.resolve();
   assert.equal((await going)?.status, 'completed');
 });
+
+for (const [commit, status, outcome] of [
+  ['runs.reply', 'running', 'interrupted'],
+  ['calls.begin', 'failed', 'unknown'],
+] as const)
+  check(`a process that dies beside one that stays (${commit}): there its run is ${outcome} before long`, async (t) => {
+    const dataDir = join(await temporaryFolder(t), 'data');
+    const stays = await Holdfast.open({ dataDir, instanceLeaseMs: INSTANCE_LEASE_MS });
+    t.after(() => stays.close());
+    assert.ok((await start(dataDir, 'clerk', 'plain', commit)).killed);
+    const { runs, principal } = stays.runtime;
+    const [run] = (await runs.list(principal, { limit: 1 })).items;
+    const look = () => viewOfRun(stays.runtime, principal, run?.runId ?? '');
+    let view = await look();
+    for (let looks = 0; looks < 400 && view.outcome === null; looks += 1, view = await look()) await sleep(25);
+    assert.deepEqual([view.status, view.outcome], [status, outcome]);
+    assert.equal(world(dataDir), 0);
+  });
