@@ -319,6 +319,30 @@ check('rounds of one exchange are one operation, each by a request of its own', 
   assert.equal(outcomeOf(await round({ other: 1 })), undefined, 'the first is done, so the same may be asked again');
 });
 
+for (const how of ['is turned away at the door', 'finds nobody there'] as const)
+  check(`a later round that ${how} says nothing of the rounds before it, which had reached the tool`, async (t) => {
+    const world = await httpWorld(t, (_arrived, response, message) => {
+      if (world.arrived.length > 1) return void response.writeHead(401).end();
+      const asked = { resultType: 'input_required', requestState: 'r1', inputRequests: {} };
+      return json(response, JSON.stringify({ jsonrpc: '2.0', id: message.id, result: asked }));
+    });
+    const meta = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
+    const round = (more: object) => {
+      const params = { name: 'asks', arguments: { a: 1 }, ...meta, ...more };
+      return world.send({ body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }) });
+    };
+    await round({});
+    if (how === 'finds nobody there') await world.stopServer();
+    const told = await round({ requestState: 'r1', inputResponses: {} });
+    assert.match(JSON.stringify(messageOf(told)), /OUTCOME UNKNOWN.* asked before/);
+    const known = await elsewhere(world.dataDir, async ({ runtime: { operations, principal } }) => {
+      const asker = new Principal(principal.tenant, principal.subject);
+      const page = await operations.list(asker, { now: Math.floor(Date.now() / 1000) });
+      return page.operations.map((one) => [one.state, one.verdict]);
+    });
+    assert.deepEqual(known, [['processing', null]]);
+  });
+
 check('hosts with the same ids do not mix', async (t) => {
   const world = await httpWorld(t, (_arrived, response, message) => {
     const { word } = (message['params'] as { arguments: { word: string } }).arguments;

@@ -42,7 +42,8 @@ export class Deliveries {
 
   /**
    * Passes a call on and settles with what the ledger keeps of its success. Throws `NotDone` where nothing was passed
-   * on, or where the policy promises that an error means so; anything else that it throws leaves the outcome open.
+   * on in any of its rounds, or where the policy promises that an error means so; anything else that it throws leaves the
+   * outcome open.
    */
   async deliver(call: GuardedCall, context: ToolCallContext): Promise<JsonValue> {
     if (!call.channel.alive) throw new NotDone('The server is not running; nothing was passed on.');
@@ -50,9 +51,10 @@ export class Deliveries {
     // A read is written down later, whenever it is answered.
     const place = call.described.effect === 'read' ? null : this.#waves.join();
     try {
-      for (;;) {
+      for (let isFirst = true; ; isFirst = false) {
         call.sent = true;
-        const round = await Promise.race([call.channel.pass(call), stopped.promise]);
+        const passed = isFirst ? call.channel.pass(call) : passLaterRound(call);
+        const round = await Promise.race([passed, stopped.promise]);
         if (round.answer.kind !== 'input_required') return await this.#concludeTogether(call, round, place);
         void place?.leave();
         await this.#nextRound(call, round, stopped.promise);
@@ -132,6 +134,19 @@ export class Deliveries {
     return call.described.onError === 'not_done' && call.described.effect !== 'read'
       ? new NotDone(text)
       : new Error(text);
+  }
+}
+
+/** That a later round did not reach the tool says nothing of what it did when it was asked before. */
+async function passLaterRound(call: GuardedCall): Promise<Answered> {
+  const before = 'The server was asked before, and may have done something then.';
+  try {
+    const { answer, line } = await call.channel.pass(call);
+    if (answer.kind !== 'refused') return { answer, line };
+    return { answer: { kind: 'failed', text: `${answer.text} ${before}` }, line };
+  } catch (error) {
+    if (NotDone.is(error)) throw new Error(`${error.message} ${before}`);
+    throw error;
   }
 }
 
