@@ -124,12 +124,23 @@ export async function moveRun(
     run.runId,
     ownerInstanceId,
   ]);
-  if (changes !== 1) throw notOwned();
+  if (changes !== 1) throw notOwned(run.runId);
   await appendFeed(tx, { tenantId: run.principal.tenant, kind: `run.${to.status}`, reference: run.runId });
 }
 
-export function notOwned(): Error {
-  return fail('RUN_NOT_OWNED', 'The run is no longer carried out by this process.');
+export function notOwned(runId: string): Error {
+  return fail('RUN_NOT_OWNED', 'The run is no longer carried out by this process.', {
+    details: { run_id: runId },
+    resolve: `See how the run stands now: holdfast runs show ${runId}`,
+  });
+}
+
+/** A living process carries out a run of whoever asks; `message` says which it is of what was asked for. */
+export function runBusy(runId: string, message = 'A living process carries this run out.'): Error {
+  return fail('RUN_BUSY', message, {
+    details: { run_id: runId },
+    resolve: `Wait for whoever carries the run out, or stop it: holdfast runs stop ${runId}`,
+  });
 }
 
 /** INSTANCE_ENDED once the lease of this process has ended: a run that it was given would be let go of by the next. */
@@ -146,7 +157,7 @@ export async function requireLiving(
 /** Whether a running run of this process was asked to stop; RUN_NOT_OWNED when it is no longer this process's. */
 export async function isStopAsked(tx: ReadTx, runId: string, owner: string): Promise<boolean> {
   const row = await tx.get(sql.STOP_OF_OWN, [runId, owner]);
-  if (row === undefined) throw notOwned();
+  if (row === undefined) throw notOwned(runId);
   return row['stop_requested_at'] !== null;
 }
 
@@ -164,7 +175,7 @@ export async function countTurn(
 ): Promise<void> {
   const params = [used.promptTokens, used.completionTokens, used.cost, used.now, runId, ownerInstanceId];
   const { changes } = await tx.run(sql.COUNT_TURN, params);
-  if (changes !== 1) throw notOwned();
+  if (changes !== 1) throw notOwned(runId);
 }
 
 /** Takes a run over for this process. False when it has ended, or a living process has it. */
@@ -190,7 +201,7 @@ export async function adoptConfig(
 ): Promise<void> {
   const params = [canonicalJson(to.context), to.model, run.runId, ownerInstanceId];
   const { changes } = await tx.run(sql.ADOPT_CONFIG, params);
-  if (changes !== 1) throw notOwned();
+  if (changes !== 1) throw notOwned(run.runId);
   await appendFeed(tx, { tenantId: run.principal.tenant, kind: 'run.reconfigured', reference: run.runId });
 }
 

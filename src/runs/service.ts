@@ -12,7 +12,7 @@ import { freezeAgent, thawAgent } from './frozen.ts';
 import type { ChildCall, RunRecord } from './model.ts';
 import type { Damage } from './damage.ts';
 import { damageOfOrphan, type Released, releaseOrphans, requireSound } from './orphans.ts';
-import { adoptConfig, listRuns, type RunPage, requireRun, runTree, takeRun } from './run-store.ts';
+import { adoptConfig, listRuns, type RunPage, requireRun, runBusy, runTree, takeRun } from './run-store.ts';
 import { stopTree } from './stop-run.ts';
 import { SupervisedRuns } from './supervised-runs.ts';
 import { requireTakeable } from './takeable.ts';
@@ -297,9 +297,6 @@ function mayGoOn({ state }: RunRecord): boolean {
 }
 
 function notTaken(run: RunRecord): Error {
-  if (run.state.status === 'running')
-    return fail('RUN_BUSY', 'A living process carries this run out.', {
-      resolve: `Another process carries the run out; wait for it, or stop it: holdfast runs stop ${run.runId}`,
-    });
+  if (run.state.status === 'running') return runBusy(run.runId);
   return fail('RUN_ENDED', `The run is ${run.state.status}.`);
 }

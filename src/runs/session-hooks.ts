@@ -1,6 +1,6 @@
-import { fail } from '../core/index.ts';
-import type { SessionHooks } from '../sessions/index.ts';
 import type { Clock } from '../core/index.ts';
+import type { SessionHooks } from '../sessions/index.ts';
+import { runBusy } from './run-store.ts';
 
 const UNDER_WAY = `SELECT trace_id FROM traces WHERE root_frame_id = ? AND status = 'running'
   AND EXISTS (SELECT 1 FROM instances i WHERE i.instance_id = traces.owner_instance_id
@@ -15,8 +15,8 @@ const DROP_TRACES = `DELETE FROM traces WHERE root_frame_id = ?`;
 export function runSessionHooks(clock: Clock): SessionHooks {
   return {
     async keepsOf(tx, rootFrameId) {
-      if (await tx.get(UNDER_WAY, [rootFrameId, clock.nowMs()]))
-        throw fail('RUN_BUSY', 'A living process carries out a run of this session.');
+      const carried = await tx.get(UNDER_WAY, [rootFrameId, clock.nowMs()]);
+      if (carried) throw runBusy(String(carried['trace_id']), 'A living process carries out a run of this session.');
       return [];
     },
     async onDelete(tx, rootFrameId) {

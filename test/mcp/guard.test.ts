@@ -3,6 +3,7 @@ import { type Holdfast, viewOfRun } from '../../src/app/index.ts';
 import { runLines } from '../../src/cli/run-lines.ts';
 import { putRule } from '../../src/approvals/index.ts';
 import { settleByPerson } from '../../src/calls/index.ts';
+import type { HoldfastError } from '../../src/core/index.ts';
 import { Principal } from '../../src/operations/index.ts';
 import { countingObserver } from '../../src/store/index.ts';
 import { assert, check } from '../support/index.ts';
@@ -269,7 +270,13 @@ check('what waits when a guard ends that was taken for dead is taken back too', 
     store.write('test.take', (tx) => tx.run('UPDATE traces SET owner_instance_id = NULL'));
   await elsewhere(world.dataDir, take);
   assert.equal(await elsewhere(world.dataDir, pending), 1);
-  await assert.rejects(world.end(), { code: 'RUN_NOT_OWNED' });
+  await assert.rejects(world.end(), (error: HoldfastError) => {
+    assert.deepEqual(
+      [error.code, error.resolve],
+      ['RUN_NOT_OWNED', `See how the run stands now: holdfast runs show ${String(error.details?.['run_id'])}`],
+    );
+    return /^[0-9a-f]{32}$/.test(String(error.details?.['run_id']));
+  });
   assert.equal(await elsewhere(world.dataDir, pending), 0);
 });
 

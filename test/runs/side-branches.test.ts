@@ -124,13 +124,17 @@ check('a branch has no tools: what it calls all the same is refused and told, an
 check(
   'one branch at a time, of a kind that is known, of a run that nobody carries out and that has not ended',
   async (t) => {
-    const { holdfast } = await openDesk(t);
+    const { holdfast, dataDir } = await openDesk(t);
     const run = await holdfast.agent(waiting(reflective([]))).run('go');
     await assert.rejects(run.openSideBranch({ ...opening, type: 'gossip' }), { code: 'RUN_BRANCH_UNKNOWN' });
     for (const maxTurns of [0, 1001, 1.5])
       await assert.rejects(run.openSideBranch({ ...opening, maxTurns }), { code: 'INVALID_VALUE' });
-    await run.openSideBranch({ ...opening, maxTurns: 1 });
-    await assert.rejects(run.openSideBranch(opening), { code: 'RUN_BUSY' });
+    const open = await run.openSideBranch({ ...opening, maxTurns: 1 });
+    await assert.rejects(run.openSideBranch(opening), {
+      code: 'RUN_BUSY',
+      details: { run_id: run.id, branch_id: open },
+      resolve: `It is given its turns when the run is carried on: holdfast runs resume ${run.id}`,
+    });
     const { runs, principal } = holdfast.runtime;
     const stranger = { ...principal, tenant: 'other' };
     await assert.rejects(runs.openSideBranch(stranger, run.id, opening), { code: 'RUN_NOT_FOUND' });
@@ -145,7 +149,15 @@ check(
     const going = holdfast.agent({ name: 'slow', model: slow }).run('go');
     await started.promise;
     const busy = (await runs.list(principal, { limit: 1 })).items[0]?.runId ?? '';
-    await assert.rejects(runs.openSideBranch(principal, busy, opening), { code: 'RUN_BUSY' });
+    const refusal = {
+      code: 'RUN_BUSY',
+      details: { run_id: busy },
+      resolve: `Wait for whoever carries the run out, or stop it: holdfast runs stop ${busy}`,
+    };
+    await assert.rejects(runs.openSideBranch(principal, busy, opening), refusal);
+    const beside = await openDesk(t, { dataDir });
+    beside.holdfast.agent({ name: 'slow', model: slow });
+    await assert.rejects(beside.holdfast.runtime.runs.resume(principal, busy), refusal);
     await runs.stop(principal, busy);
     await going;
   },

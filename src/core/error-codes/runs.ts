@@ -21,7 +21,7 @@ export const runsErrorCodes = {
     http: 409,
     exit: 1,
     retryable: true,
-    resolve: 'Another process carries the run out; wait for it, or stop it: holdfast runs stop RUN',
+    resolve: 'Wait for whoever carries the run out, or stop it: holdfast runs stop RUN',
   },
   RUN_ENDED: {
     family: 'state',

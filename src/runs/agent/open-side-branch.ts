@@ -20,7 +20,12 @@ export async function openBranch(driving: Driving, opening: NewSideBranch): Prom
   if (!Number.isSafeInteger(maxTurns) || maxTurns < 1 || maxTurns > LIMITS.runSideBranchTurns)
     throw fail('RUN_CONFIG_INVALID', `A side branch has 1 to ${LIMITS.runSideBranchTurns} turns.`);
   const trace = await context.home.traces.getTrace(traceId);
-  if (readSideBranch(trace?.context ?? {}) !== null) throw fail('RUN_BUSY', 'Another side branch of the run is open.');
+  const open = readSideBranch(trace?.context ?? {});
+  if (open !== null)
+    throw fail('RUN_BUSY', 'Another side branch of the run is open.', {
+      details: { trace_id: traceId, branch_id: open.branchId },
+      resolve: 'It is given its turns when the run is carried on: run([], …) of a runner',
+    });
   const head = conversation.head;
   const own = { branchType: type, branchId, parentSequence: head };
   const { sequence } = await conversation.add({ role: 'user', content: opening.instruction, ...own });

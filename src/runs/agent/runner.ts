@@ -85,7 +85,7 @@ export class AgentRunner {
   async run(messages: readonly RunMessage[], config: RunConfig): Promise<RunResult> {
     const { trace, own } = await this.#traceFor(messages, config);
     requireOpen(trace);
-    if (this.running.has(trace.traceId)) throw busy();
+    if (this.running.has(trace.traceId)) throw busy(trace.traceId);
     return this.running.enter(trace.traceId, (signal) =>
       this.#held(trace.traceId, 0, () => this.#begin(trace.traceId, messages, own, signal)),
     );
@@ -232,7 +232,7 @@ export class AgentRunner {
 
   async #held<T>(traceId: string, waitMs: number, body: () => Promise<T>): Promise<T> {
     const hold: RunHold | null = await this.#context.home.holds.acquire(traceId, waitMs);
-    if (hold === null) throw busy();
+    if (hold === null) throw busy(traceId);
     try {
       return await body();
     } finally {
@@ -252,5 +252,9 @@ function requireOpen(trace: Trace): void {
 }
 
 const waiting = (): Error => fail('RUN_WAITING', 'The run waits for a person to decide its calls.');
-const busy = (): Error => fail('RUN_BUSY', 'The run is being carried out.');
+const busy = (traceId: string): Error =>
+  fail('RUN_BUSY', 'The run is being carried out.', {
+    details: { trace_id: traceId },
+    resolve: `Wait for whoever carries the run out, or stop it: stop('${traceId}') of a runner`,
+  });
 const unknownOutcome = (): Error => fail('RUN_OUTCOME_UNKNOWN', 'The outcome of a call of this run is unknown.');

@@ -9,7 +9,7 @@ import { branchGroups, type GroupWithCalls, messagesOf } from '../history.ts';
 import { readGroups } from '../known-groups.ts';
 import type { RunRecord } from '../model.ts';
 import * as sql from '../run-queries.ts';
-import { countTurn, requireRun } from '../run-store.ts';
+import { countTurn, notOwned, requireRun, runBusy } from '../run-store.ts';
 import type { SideBranch } from './model.ts';
 import {
   hasEnded,
@@ -48,8 +48,8 @@ export async function openSideBranch(
     const run = await requireRun(tx, principal, runId);
     requireAtRest(run, (await tx.get(sql.IS_CARRIED, [runId, clock.nowMs()])) !== undefined);
     const { rootFrameId, branchId, turnId } = run.place;
-    if (openBranchOf(await branchGroups(tx, principal, rootFrameId, branchId), turnId))
-      throw fail('RUN_BUSY', 'Another side branch of the run is open.');
+    const open = openBranchOf(await branchGroups(tx, principal, rootFrameId, branchId), turnId);
+    if (open) throw anotherIsOpen(runId, open.at.group.groupId);
     const maxTurns = opening.maxTurns ?? loadSnapshot(run.context).config.sideBranchMaxTurns;
     if (!Number.isSafeInteger(maxTurns) || maxTurns < 1 || maxTurns > LIMITS.runSideBranchTurns)
       throw fail('INVALID_VALUE', `A side branch has 1 to ${LIMITS.runSideBranchTurns} turns.`);
@@ -60,9 +60,16 @@ export async function openSideBranch(
   });
 }
 
-function requireAtRest({ state: { status } }: RunRecord, carried: boolean): void {
+function anotherIsOpen(runId: string, branchId: string): Error {
+  return fail('RUN_BUSY', 'Another side branch of the run is open.', {
+    details: { run_id: runId, branch_id: branchId },
+    resolve: `It is given its turns when the run is carried on: holdfast runs resume ${runId}`,
+  });
+}
+
+function requireAtRest({ runId, state: { status } }: RunRecord, carried: boolean): void {
   if (status === 'completed' || status === 'stopped') throw fail('RUN_ENDED', `The run is ${status}.`);
-  if (carried) throw fail('RUN_BUSY', 'The run is being carried out.');
+  if (carried) throw runBusy(runId);
 }
 
 interface OpenBranch {
@@ -144,7 +151,7 @@ async function close(
   await context.sideBranches.get(told.type)?.onClosed?.({ traceId: run.runId, branch, text, cut });
   await context.calls.store.write('runs.side-branch-close', async (tx) => {
     const { changes } = await tx.run(sql.TOUCH_OWNED, [context.calls.clock.nowMs(), run.runId, context.instanceId]);
-    if (changes !== 1) throw fail('RUN_NOT_OWNED', 'The run is no longer carried out by this process.');
+    if (changes !== 1) throw notOwned(run.runId);
     const said = { type: told.type, turns_used: told.turns.length };
     await append(tx, context, run, group.groupId, 'side_branch_closed', said);
     await appendFeed(tx, { tenantId: run.principal.tenant, kind: 'run.side_branch_closed', reference: run.runId });

@@ -44,7 +44,11 @@ async function stopped(t: Parameters<typeof desk>[0], effect: 'read' | 'once') {
   const runner = at.again({ tools, model: scripted({ calls: [call('c-1', 'slow')] }) });
   const running = runner.run(GO, runConfig({ traceId: 'slow-run', tools: ['slow'] }));
   await started;
-  await assert.rejects(runner.run([], runConfig({ traceId: 'slow-run' })), { code: 'RUN_BUSY' });
+  await assert.rejects(runner.run([], runConfig({ traceId: 'slow-run' })), {
+    code: 'RUN_BUSY',
+    details: { trace_id: 'slow-run' },
+    resolve: "Wait for whoever carries the run out, or stop it: stop('slow-run') of a runner",
+  });
   await assert.rejects(at.again({ tools }).run([], runConfig({ traceId: 'slow-run' })), { code: 'RUN_BUSY' });
   assert.equal((await runner.stop('slow-run')).status, 'stopping');
   return { at, result: await running };

@@ -141,7 +141,11 @@ check('a branch that is opened has its turns before the main line, and never ent
   await at.home.traces.createTrace({ traceId: 'with-branch', mode: 'agent', context });
   const opening = { type: 'reflection', instruction: 'reflect on this' };
   const branchId = await runner.openSideBranch('with-branch', opening, config);
-  await assert.rejects(runner.openSideBranch('with-branch', opening, config), { code: 'RUN_BUSY' });
+  await assert.rejects(runner.openSideBranch('with-branch', opening, config), {
+    code: 'RUN_BUSY',
+    details: { trace_id: 'with-branch', branch_id: branchId },
+    resolve: 'It is given its turns when the run is carried on: run([], …) of a runner',
+  });
   await assert.rejects(runner.openSideBranch('with-branch', { ...opening, type: 'other' }, config), {
     code: 'RUN_BRANCH_UNKNOWN',
   });
