@@ -70,7 +70,10 @@ async function writeDone(
   found: Found,
   finding: Extract<Finding, { found: 'done' }>,
 ): Promise<CallOutcome> {
-  await recordReceipts(tx, context, of, finding.text);
+  const kept = await keepReceipts(tx, context, of, finding.text);
+  if (kept.kind !== 'succeeded') throw new NotRecorded(kept.kind);
+  // Whoever came first with the very same receipt has told it, with what was seen of it.
+  if (kept.before) throw new NotRecorded('settled');
   const runs = await settleEffects(tx, of, { execution: 'reported_success', impact: 'possible' });
   for (const run of runs) await recordSeen(tx, context, of, run, found.seen);
   return { state: 'done', output: finding.output, verified: found.verified, settledBy: of.settledBy };
@@ -78,8 +81,8 @@ async function writeDone(
 
 /** Both receipts, the operation and its outbox row, alone: what is kept when everything else cannot be written. */
 export async function recordReceipts(tx: Tx, context: CallsContext, of: Ending, outputText: string): Promise<void> {
-  const kept = await keepReceipts(tx, context, of, outputText);
-  if (kept !== 'succeeded') throw new NotRecorded(kept);
+  const { kind } = await keepReceipts(tx, context, of, outputText);
+  if (kind !== 'succeeded') throw new NotRecorded(kind);
 }
 
 /** The same where a verdict may stand already: the receipt is then kept beside it, and the word says so. */
@@ -88,13 +91,13 @@ export async function keepReceipts(
   context: CallsContext,
   of: Ending,
   outputText: string,
-): Promise<RecordAnswer['kind']> {
+): Promise<RecordAnswer> {
   const now = unixSeconds(context.clock);
   const receipt = makeReceipt(of, outputText, now);
   const { statusRef, request } = of;
   const reserved = of.reserved ? { reserved: of.reserved } : {};
   const terms = { statusRef, expected: request, checked: receipt, keepChecked: true, now, ...reserved };
-  return (await context.operations.record(tx, terms)).kind;
+  return context.operations.record(tx, terms);
 }
 
 /** What stood in the way of an outcome: another receipt, or a receipt or verdict that was recorded first. */

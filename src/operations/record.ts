@@ -75,8 +75,8 @@ async function keepLocalReceipt(tx: Tx, pk: number, receipt: StoredReceipt, now:
 }
 
 export type RecordAnswer =
-  /** Finished: receipt, operation and outbox row in this transaction, or found finished. */
-  | { readonly kind: 'succeeded' }
+  /** Finished: receipt, operation and outbox row in this transaction, or `before`: found finished so, and not touched. */
+  | { readonly kind: 'succeeded'; readonly before?: true }
   /** There is no downstream receipt. */
   | { readonly kind: 'no_receipt' }
   /** The receipt found is not the one whose output was checked: check this one and come again. */
@@ -191,7 +191,7 @@ async function recordStored(
   readStoredJson(receipt.resultJson, 'the downstream result');
   if (!isChecked(receipt, terms.checked)) return { kind: 'unchecked', receipt };
   const isFinished = operation.state === 'succeeded' && outbox?.state === 'delivered' && local !== null;
-  if (isFinished && sameReceipt(local, receipt)) return { kind: 'succeeded' };
+  if (isFinished && sameReceipt(local, receipt)) return { kind: 'succeeded', before: true };
   return finish(tx, context, operation, receipt, terms.now);
 }
 

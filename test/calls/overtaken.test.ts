@@ -137,6 +137,25 @@ for (const what of ['a call that was carried out', 'a person said that it did ha
     assert.equal(sent, 1);
   });
 
+for (const seconds of [0, 2])
+  check(`an answer that comes ${seconds} seconds after a status query said the same is told once`, async (t) => {
+    const { clock, holdfast, runtime, view, ways } = await desk(t);
+    let asked: string | undefined;
+    const execute = async () => {
+      asked = (await ways.status()).state;
+      clock.advance(seconds * 1000);
+      return { ok: true };
+    };
+    const status = () => ({ state: 'happened', output: { ok: true } }) as const;
+    const tool = noteTool({ effect: 'reconcilable', execute, status });
+    const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go');
+    assert.deepEqual([asked, run.view.calls[0]?.outcome?.state, (await view()).known], ['done', 'done', 'done']);
+    const results = `SELECT count(*) AS n FROM action_events WHERE type = 'result'`;
+    assert.deepEqual({ ...(await runtime.store.read('test', (tx) => tx.get(results))) }, { n: 1 });
+    assert.match(run.text, /^told: /);
+    assert.equal((await runtime.operations.audit()).passed, true);
+  });
+
 check('whoever comes second is told the command that shows what the first one said, ready to be run', async (t) => {
   const { clock, holdfast, view, ways, runtime } = await desk(t);
   const { approvals, principal } = runtime;

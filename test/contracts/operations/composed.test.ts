@@ -115,7 +115,7 @@ check('a second receipt of the same scope must say the same', async (t) => {
   const { desk } = await freshDesk(t);
   const reserved = await begin(desk);
   await finish(desk, reserved);
-  assert.deepEqual(await finish(desk, reserved), { kind: 'succeeded' });
+  assert.deepEqual(await finish(desk, reserved), { kind: 'succeeded', before: true });
   const later = { ...RECEIPT, receiptId: 'receipt-2', observedAt: '2026-07-19T00:00:09Z' };
   const answer = await finish(desk, reserved, later, T0 + 9);
   assert.equal(answer.kind, 'unchecked');
