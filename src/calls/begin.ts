@@ -14,6 +14,7 @@ import {
 } from '../operations/index.ts';
 import { appendEvent, type LedgerPlace } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
+import type { Tool } from '../tools/index.ts';
 import { argumentsOf } from './arguments-of.ts';
 import type { ExactScope } from './call-scope.ts';
 import type { CallsContext } from './context.ts';
@@ -22,6 +23,7 @@ import { boundPolicyRevision } from './gate.ts';
 import { effectIdOf, HOLDFAST_PROFILE, idempotencyKey, keyOfHost } from './identity.ts';
 import type { CallAuthority, CallPlace, PreparedCall } from './model.ts';
 import { operationTool } from './operation-tool.ts';
+import { settlingCommand } from './settling-command.ts';
 
 /** A call that is about to begin: everything that was worked out before its first transaction. */
 export interface Beginning {
@@ -85,7 +87,7 @@ export async function begin(tx: Tx, context: CallsContext, of: Beginning, at?: L
   const now = unixSeconds(context.clock);
   await refuseWhilePaused(tx, context);
   const twin = await context.operations.findUnresolvedTwin(tx, of.request);
-  if (twin !== null) throw new Refused(twinRefusal(twin));
+  if (twin !== null) throw new Refused(twinRefusal(twin, of.call.tool));
   const reservation = await context.operations.reserve(tx, of.request, {
     approvals: [await mintApproval(tx, context, of, now)],
     rule: { holds: true },
@@ -131,11 +133,12 @@ const REFUSED_RESERVATION = {
   APPROVAL_INVALID: 'The approval of this call does not hold any more.',
 } as const;
 
-function twinRefusal(statusRef: string) {
+/** A twin is of the same tool. */
+function twinRefusal(statusRef: string, tool: Tool) {
   return notStarted(
     'UNRESOLVED_TWIN',
     'The same call was made before and nobody knows yet whether it happened.',
-    `Settle the earlier one first: holdfast operations status ${statusRef}`,
+    `Settle the earlier one first: ${settlingCommand(statusRef, tool)}`,
   );
 }
 

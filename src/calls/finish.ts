@@ -10,6 +10,7 @@ import { receiptIdsOf } from './identity.ts';
 import type { Seen } from './observe.ts';
 import type { CallOutcome, SettledBy } from './outcome.ts';
 import { type ResultOf, resultEvent } from './result-event.ts';
+import { settlingCommand } from './settling-command.ts';
 
 /** A writing call whose tool has been invoked, or asked; everything the second transaction needs. */
 export interface Ending {
@@ -161,7 +162,7 @@ async function writeUnknown(
   finding: Extract<Finding, { found: 'unknown' }>,
 ): Promise<CallOutcome> {
   if (await context.operations.isOver(tx, of.statusRef)) throw new NotRecorded('settled');
-  return unknownOutcome(of.statusRef, finding.code, finding.reason);
+  return unknownOutcome(of, finding.code, finding.reason);
 }
 
 type EffectEnd =
@@ -192,6 +193,11 @@ async function recordSeen(
     await recordObservation(tx, run, { ...one, observationId: ids.next(), sourceActionId: of.result.callId });
 }
 
-export function unknownOutcome(statusRef: string | null, code: string, reason: string): CallOutcome {
-  return { state: 'unknown', code, reason, statusRef, resolve: `holdfast operations status ${statusRef ?? 'REF'}` };
+/** `tool`: null where it is not known here. */
+export function unknownOutcome(
+  { statusRef, tool }: { readonly statusRef: string | null; readonly tool: Pick<Tool, 'status'> | null },
+  code: string,
+  reason: string,
+): CallOutcome {
+  return { state: 'unknown', code, reason, statusRef, resolve: settlingCommand(statusRef, tool) };
 }

@@ -29,3 +29,4 @@ export { outcomeOfResult, RESULT_PATHS, resultEvent, type ResultOf } from './res
 export { ledgerResultOfStored, outcomeOfStored, settleByPerson, settleByStatus } from './settle.ts';
 export { callSessionHooks } from './session-hooks.ts';
 export { type LedgerCall, ledgerCalls, ledgerResultOf, rejudge, sessionCalls, standNow } from './standing.ts';
+export { settlingCommand } from './settling-command.ts';

@@ -1,12 +1,11 @@
 import { fail, HoldfastError } from '../core/index.ts';
 import type { Principal } from '../sessions/index.ts';
-import type { CallsContext } from './context.ts';
 import type { CallOutcome } from './outcome.ts';
-import { outcomeOfStored } from './settle.ts';
+import { outcomeOfStored, type StoredContext } from './settle.ts';
 
 /** As `outcomeOfStored`, for an operation that the ledger names: that it is gone is OPERATION_RECORD_BROKEN as well. */
 export async function outcomeOfLedgerCall(
-  context: Pick<CallsContext, 'operations' | 'clock'>,
+  context: StoredContext,
   principal: Principal,
   statusRef: string,
 ): Promise<CallOutcome> {

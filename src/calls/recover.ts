@@ -93,18 +93,18 @@ async function redeliver(
   stored: StoredCall,
   recovery: Recovery,
 ): Promise<Recovered> {
-  const { call, statusRef } = stored;
+  const { call } = stored;
   const invocation = invocationFor(principal, stored, recovery);
   const refusal = await currentRefusal(call, invocation.principal);
-  if (refusal) return { ...still(statusRef, `It was not delivered again: ${refusal.reason}`), refusal };
+  if (refusal) return { ...still(stored, `It was not delivered again: ${refusal.reason}`), refusal };
   const held = await context.store.write('calls.lease', (tx) => lease(tx, context, principal, stored));
-  if (held === null) return notLeased(context, principal, statusRef);
+  if (held === null) return notLeased(context, principal, stored);
   await context.faults.reach('outbox-claimed');
   const scope = exactScope(call.tool, call.input, recovery.filesystem);
   const right = { untilMs: held.until * 1000, clock: context.clock };
   const attempt = await attemptExecute(call.tool, call.input, { ...invocation, lease: right });
   // Whoever leased it since may be delivering it: that this process has not is no verdict.
-  if (attempt.ended === 'not_sent') return notLeased(context, principal, statusRef, NOT_SENT);
+  if (attempt.ended === 'not_sent') return notLeased(context, principal, stored, NOT_SENT);
   const finding = ofAllDeliveries(stored, await classify(call.tool, call.input, attempt));
   return conclude(context, principal, stored, { finding, scope, recovery, invocation, delivery: held.attemptCount });
 }
@@ -113,12 +113,12 @@ async function redeliver(
 async function notLeased(
   context: CallsContext,
   principal: Principal,
-  statusRef: string,
+  stored: StoredCall,
   why = 'It was not delivered again: writes are paused, its approval has expired, or another worker has, or had, it.',
 ): Promise<Recovered> {
-  const outcome = await outcomeOfStored(context, principal, statusRef);
+  const outcome = await outcomeOfStored(context, principal, stored.statusRef);
   if (outcome.state !== 'unknown') return { outcome, recorded: false };
-  return still(statusRef, why);
+  return still(stored, why);
 }
 
 /**
@@ -160,8 +160,8 @@ async function lease(
   return answer.lease;
 }
 
-function still(statusRef: string, reason: string): Recovered {
-  return { outcome: unknownOutcome(statusRef, 'OUTCOME_UNKNOWN', reason), recorded: false };
+function still({ statusRef, call: { tool } }: StoredCall, reason: string): Recovered {
+  return { outcome: unknownOutcome({ statusRef, tool }, 'OUTCOME_UNKNOWN', reason), recorded: false };
 }
 
 interface Delivered {

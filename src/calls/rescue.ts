@@ -26,5 +26,5 @@ export async function rescue(
     // The first error is the one that is told.
   }
   const why = error instanceof HoldfastError ? error.message : reasonOf(error);
-  return unknownOutcome(ending.statusRef, 'OUTCOME_NOT_DURABLE', `The outcome could not be written down: ${why}`);
+  return unknownOutcome(ending, 'OUTCOME_NOT_DURABLE', `The outcome could not be written down: ${why}`);
 }

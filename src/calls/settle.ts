@@ -15,20 +15,24 @@ import { type Ending, finish, type Found, keepReceipts, NotRecorded, settleEffec
 import { lookLater } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
 import { resultEvent, type ResultOf } from './result-event.ts';
+import { settlingCommand } from './settling-command.ts';
 import { ledgerCalls } from './standing.ts';
 import { askStatus } from './status.ts';
 import { loadStored, type StoredCall } from './stored.ts';
+
+/** What is needed to read what is stored; with the tools that are known here it says better what settles it. */
+export type StoredContext = Pick<CallsContext, 'operations' | 'clock'> & Partial<Pick<CallsContext, 'tools'>>;
 
 /**
  * What an operation's own records say became of it, proved by each other, and nothing else: its tool need not be known
  * here. Asks nobody and writes nothing. Throws OPERATION_NOT_FOUND, OPERATION_RECORD_BROKEN.
  */
 export async function outcomeOfStored(
-  context: Pick<CallsContext, 'operations' | 'clock'>,
+  context: StoredContext,
   principal: Principal,
   statusRef: string,
 ): Promise<CallOutcome> {
-  return outcomeOfWhole(await provedRecord(context, principal, statusRef), unixSeconds(context.clock));
+  return outcomeOfWhole(context, await provedRecord(context, principal, statusRef));
 }
 
 /** An operation's record, proved from itself: nothing else is looked for by what it names. */
@@ -42,10 +46,12 @@ async function provedRecord(
   return whole;
 }
 
-function outcomeOfWhole({ operation, outbox, local }: WholeOperation, now: number): CallOutcome {
-  const { statusRef, verdict } = operation;
+function outcomeOfWhole({ clock, tools }: StoredContext, { operation, outbox, local }: WholeOperation): CallOutcome {
+  const { statusRef, verdict, scope, revisions } = operation;
+  const unknown = (reason: string): CallOutcome =>
+    unknownOutcome({ statusRef, tool: tools?.revision(scope.tool, revisions) ?? null }, 'OUTCOME_UNKNOWN', reason);
   const receipt = local;
-  switch (knownOutcome(operation, outbox, now)) {
+  switch (knownOutcome(operation, outbox, unixSeconds(clock))) {
     case 'done':
       return {
         state: 'done',
@@ -61,11 +67,11 @@ function outcomeOfWhole({ operation, outbox, local }: WholeOperation, now: numbe
         settledBy: verdict ? verdictSource(verdict.source) : null,
       };
     case 'not_tried':
-      return unknownOutcome(statusRef, 'OUTCOME_UNKNOWN', 'It was accepted; whether anybody tried is not known.');
+      return unknown('It was accepted; whether anybody tried is not known.');
     case 'in_progress':
-      return unknownOutcome(statusRef, 'OUTCOME_UNKNOWN', 'A worker may be carrying it out right now.');
+      return unknown('A worker may be carrying it out right now.');
     case 'unknown':
-      return unknownOutcome(statusRef, 'OUTCOME_UNKNOWN', 'It was interrupted before its answer was written down.');
+      return unknown('It was interrupted before its answer was written down.');
   }
 }
 
@@ -121,7 +127,7 @@ export async function settleByStatus(
   const stored = await loadStored(context, principal, statusRef);
   if (!stored.call.tool.status)
     throw fail('TOOL_NOT_ASKABLE', `The tool ${stored.call.tool.name} cannot be asked what happened.`, {
-      resolve: `Find out yourself, then say so: holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`,
+      resolve: `Find out yourself, then say so: ${settlingCommand(statusRef, stored.call.tool)}`,
     });
   const invocation = invocationOf(principal, stored);
   const askedAt = unixSeconds(context.clock);

@@ -84,7 +84,7 @@ function apply(calls: Map<string, LedgerCall>, event: ActionEvent): void {
     calls.set(callId, {
       ...call,
       statusRef: text(event.result, 'status_ref'),
-      outcome: startedOutcome(text(event.result, 'status_ref')),
+      outcome: startedOutcome(text(event.result, 'status_ref'), call.sideEffectClass),
       hasResult: false,
       argumentsText: argumentsOf(event) ?? call.argumentsText,
     });
@@ -120,8 +120,10 @@ function retriesOf(result: JsonValue): number {
   return typeof said === 'number' ? said : 0;
 }
 
-function startedOutcome(statusRef: string | null): CallOutcome {
-  return unknownOutcome(statusRef, 'OUTCOME_UNKNOWN', 'It has started and its answer is not written down.');
+/** What the ledger knows of the tool is its effect: one that is `once` has no way to be asked. */
+function startedOutcome(statusRef: string | null, effect: string): CallOutcome {
+  const tool = effect === 'once' ? { status: null } : null;
+  return unknownOutcome({ statusRef, tool }, 'OUTCOME_UNKNOWN', 'It has started and its answer is not written down.');
 }
 
 const argumentsOf = (event: ActionEvent): string | null =>

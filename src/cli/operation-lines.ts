@@ -36,8 +36,8 @@ export function nextPageLine(
   return `More: ${['holdfast operations list', ...asked, '--before', String(next)].join(' ')}`;
 }
 
-/** An operation whole: what is known, what is not, and the one command that settles it. */
-export function operationLines(view: OperationView, colours: Colours): readonly string[] {
+/** An operation whole: what is known, what is not, and what settles it: `first` before a person's verdict. */
+export function operationLines(view: OperationView, colours: Colours, first: string): readonly string[] {
   const { verdict, receipt, lateReceipt, statusRef } = view;
   return [
     `${displayText(view.tool)}  ${known(view, colours)}`,
@@ -58,7 +58,7 @@ export function operationLines(view: OperationView, colours: Colours): readonly 
     ...(lateReceipt
       ? [`  later      a receipt turned up after the verdict: ${displayText(lateReceipt.receiptId)}`]
       : []),
-    ...settling(view),
+    ...settling(view, first),
   ];
 }
 
@@ -67,11 +67,9 @@ function secondText(seconds: number): string {
   return seconds >= 0 && seconds <= LIMITS.portableUnixSeconds ? utcText(seconds) : String(seconds);
 }
 
-function settling({ known: word, statusRef, damage }: OperationView): readonly string[] {
+function settling({ known: word, statusRef, damage }: OperationView, first: string): readonly string[] {
   if (damage !== null) return [`  damaged    ${displayText(damage)}`, '  to see it  holdfast operations audit'];
   if (word === 'done' || word === 'not_done') return [];
-  return [
-    `  settle it  holdfast operations status ${statusRef}`,
-    `         or  holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`,
-  ];
+  const byPerson = `holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`;
+  return [`  settle it  ${first}`, ...(first === byPerson ? [] : [`         or  ${byPerson}`])];
 }

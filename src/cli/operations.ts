@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { operationDocument, type Runtime } from '../app/index.ts';
+import { settlingCommand } from '../calls/index.ts';
 import { displayText, fail } from '../core/index.ts';
 import type { OperationView } from '../operations/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
@@ -95,7 +96,11 @@ function show(context: CommandContext, ref: string, options: RunOptions): Promis
 
 async function tell(context: CommandContext, runtime: Runtime, ref: string): Promise<ExitCode> {
   const view: OperationView = await runtime.operations.show(runtime.principal, ref, seconds(runtime));
-  context.output.result({ document: operationDocument(view), lines: (colours) => operationLines(view, colours) });
+  const first = settlingCommand(view.statusRef, runtime.tools.current(view.tool) ?? null);
+  context.output.result({
+    document: operationDocument(view),
+    lines: (colours) => operationLines(view, colours, first),
+  });
   return view.known === 'done' || view.known === 'not_done' ? 0 : 1;
 }
 

@@ -76,7 +76,10 @@ check('a report says what was reported, unknown, refused and waits, each with it
     [3, 4, 0, 1, 1, 1, 1],
   );
   const unknown = calls.find((call) => call.outcome?.state === 'unknown');
-  assert.match(unknown?.outcome?.state === 'unknown' ? unknown.outcome.resolve : '', /^holdfast operations status /);
+  assert.match(
+    unknown?.outcome?.state === 'unknown' ? unknown.outcome.resolve : '',
+    /^holdfast operations settle status_[0-9a-f]{32} --done\|--not-done --reason TEXT$/,
+  );
   assert.deepEqual([waiting.length, waiting[0]?.tool, waiting[0]?.advice], [1, 'asking', null]);
   assert.equal(waiting[0]?.resolve, `holdfast approvals show ${waiting[0]?.requestId}`);
   assert.deepEqual(

@@ -84,7 +84,10 @@ check('a repeat of what is unknown is refused, naming what settles it', async (t
   const outcome = second.view.calls[0]?.outcome;
   assert.equal(outcome?.state, 'not_started');
   assert.equal('code' in outcome && outcome.code, 'UNRESOLVED_TWIN');
-  assert.match('resolve' in outcome ? outcome.resolve : '', /holdfast operations status status_[0-9a-f]{32}$/);
+  assert.match(
+    'resolve' in outcome ? outcome.resolve : '',
+    /holdfast operations settle status_[0-9a-f]{32} --done\|--not-done --reason TEXT$/,
+  );
   assert.equal(sent, 1);
 });
 

@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test';
+import picocolors from 'picocolors';
 import { deliverAgain } from '../../src/app/index.ts';
 import {
   ledgerResultOfStored,
@@ -8,6 +9,7 @@ import {
   settleByPerson,
   settleByStatus,
 } from '../../src/calls/index.ts';
+import { operationLines } from '../../src/cli/operation-lines.ts';
 import { NotDone } from '../../src/index.ts';
 import { Principal } from '../../src/operations/index.ts';
 import { assert, check, manualClock } from '../support/index.ts';
@@ -174,6 +176,38 @@ check('whoever comes second is told the command that shows what the first one sa
   const show = new RegExp(`holdfast operations show ${(await view()).statusRef}$`);
   await assert.rejects(ways.person('done'), { code: 'OPERATION_SUCCEEDED', resolve: show });
 });
+
+for (const effect of ['once', 'idempotent', 'reconcilable'] as const)
+  check(`an unknown call of a tool that is ${effect} names what can settle it, wherever it is told`, async (t) => {
+    const { clock, holdfast, runtime, view, ways } = await desk(t);
+    const { calls, principal } = runtime;
+    const status = () => ({ state: 'unknown' }) as const;
+    const execute = () => {
+      throw new Error('connection reset');
+    };
+    const tool = noteTool({ effect, execute, ...(effect === 'reconcilable' ? { status } : {}) });
+    const model = callsThenDone([{}], [{ id: 'again' }]);
+    const agent = holdfast.agent({ model, tools: [tool] });
+    const run = await agent.run('go');
+    const { statusRef } = await view();
+    const settle = `holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`;
+    const command = effect === 'reconcilable' ? `holdfast operations status ${statusRef}` : settle;
+    const again = await agent.run('again', { rootFrameId: run.view.sessionId });
+    const told = [run.view.calls[0]?.outcome, await outcomeOfStored(calls, principal, statusRef)];
+    for (const outcome of told) assert.equal(outcome?.state === 'unknown' && outcome.resolve, command);
+    const refused = again.view.calls[0]?.outcome;
+    assert.equal(refused?.state === 'not_started' && refused.resolve, `Settle the earlier one first: ${command}`);
+    clock.advance(120_000);
+    if (effect !== 'idempotent') {
+      const outcome = await ways.recover();
+      assert.equal(outcome.state === 'unknown' && outcome.resolve, command);
+    }
+    const lines = operationLines(await view(), picocolors.createColors(false), command);
+    assert.deepEqual(
+      lines.filter((line) => line.includes('holdfast operations')).map((line) => line.slice(13)),
+      effect === 'reconcilable' ? [command, settle] : [settle],
+    );
+  });
 
 check('that the first delivery did nothing settles nothing while another one is under way', async (t) => {
   const { clock, holdfast, view, ways } = await desk(t);
