@@ -182,7 +182,9 @@ export class CarriedRuns {
     if (signal.aborted && error === signal.reason) {
       const finishedAt = clock.nowMs();
       const stopped = { status: 'stopped', finishedAt } as const;
-      return store.write('runs.stand', (tx) => moveRun(tx, { runId, principal }, instanceId, stopped, finishedAt));
+      const run = { runId, principal };
+      await store.write('runs.stand', (tx) => moveRun(tx, run, instanceId, stopped, finishedAt));
+      return;
     }
     const release = store.write('runs.let-go', async (tx) => {
       const { changes } = await tx.run(sql.LET_GO, [clock.nowMs(), runId, instanceId]);

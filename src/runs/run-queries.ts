@@ -20,10 +20,14 @@ export const SELECT_RUN_OF_TURN = `SELECT ${COLUMNS} FROM traces
 export const LIST_RUNS = `SELECT ${COLUMNS} FROM traces
   WHERE tenant_id = ? AND trace_id < ? AND root_frame_id IS NOT NULL ORDER BY trace_id DESC LIMIT ?`;
 
-/** status, code, message, text, finished, now, trace, owner. Only the owner of a running run moves it. */
+/**
+ * status, code, message, text, finished, now, trace, owner, status. Only the owner of a running run moves it; one that was
+ * asked to stop neither waits nor completes.
+ */
 export const MOVE_RUN = `UPDATE traces SET status = ?, error_code = ?, error_message = ?, result_text = ?,
   finished_at = ?, owner_instance_id = NULL, updated_at = max(updated_at, ?)
-  WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
+  WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?
+    AND (stop_requested_at IS NULL OR ? IN ('failed', 'stopped'))`;
 
 /** prompt tokens, completion tokens, cost, now, trace, owner. */
 export const COUNT_TURN = `UPDATE traces SET turns_used = turns_used + 1,

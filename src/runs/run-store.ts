@@ -104,14 +104,28 @@ export function apart(runs: readonly (RunRecord | DamagedRun)[]): Omit<RunPage, 
 
 export type RunEnd = Exclude<RunStatus, { status: 'running' }>;
 
-/** Moves a running run of this process on; RUN_NOT_OWNED when it is no longer this process's. */
+/**
+ * Moves a running run of this process on, and answers to where: one that was to wait or to complete is stopped where a
+ * stop of it was committed before, by whomever. RUN_NOT_OWNED when it is no longer this process's.
+ */
 export async function moveRun(
   tx: Tx,
   run: Pick<RunRecord, 'runId' | 'principal'>,
   ownerInstanceId: string,
   to: RunEnd,
   now: number,
-): Promise<void> {
+): Promise<RunEnd['status']> {
+  let end = to;
+  if (!(await move(tx, run.runId, ownerInstanceId, end, now))) {
+    if (!(await isStopAsked(tx, run.runId, ownerInstanceId))) throw notOwned(run.runId);
+    end = { status: 'stopped', finishedAt: now };
+    if (!(await move(tx, run.runId, ownerInstanceId, end, now))) throw notOwned(run.runId);
+  }
+  await appendFeed(tx, { tenantId: run.principal.tenant, kind: `run.${end.status}`, reference: run.runId });
+  return end.status;
+}
+
+async function move(tx: Tx, runId: string, ownerInstanceId: string, to: RunEnd, now: number): Promise<boolean> {
   const failed = to.status === 'failed' ? to : null;
   const finishedAt = to.status === 'completed' || to.status === 'stopped' ? to.finishedAt : null;
   const { changes } = await tx.run(sql.MOVE_RUN, [
@@ -121,11 +135,11 @@ export async function moveRun(
     to.status === 'completed' ? to.text : null,
     finishedAt,
     now,
-    run.runId,
+    runId,
     ownerInstanceId,
+    to.status,
   ]);
-  if (changes !== 1) throw notOwned(run.runId);
-  await appendFeed(tx, { tenantId: run.principal.tenant, kind: `run.${to.status}`, reference: run.runId });
+  return changes === 1;
 }
 
 export function notOwned(runId: string): Error {

@@ -1,5 +1,7 @@
+import { cancelRequests } from '../approvals/index.ts';
 import { HoldfastError } from '../core/index.ts';
 import type { NewEvent } from '../sessions/index.ts';
+import type { Tx } from '../store/index.ts';
 import type { Driving, RunsContext } from './context.ts';
 import { type GroupEnd, writeResults } from './group.ts';
 import { moveRun, type RunEnd } from './run-store.ts';
@@ -51,6 +53,25 @@ async function write(
 ): Promise<void> {
   await context.calls.store.write('runs.stand', async (tx) => {
     await writeResults(tx, context, driving, unwritten);
-    await moveRun(tx, driving.run, context.instanceId, to, context.calls.clock.nowMs());
+    await comeToStand(tx, context, driving, to);
   });
+}
+
+/** In the caller's transaction; what waits in a run that was asked to stop meanwhile is taken back with it. */
+export async function comeToStand(
+  tx: Tx,
+  { calls, instanceId }: RunsContext,
+  { run }: Pick<Driving, 'run'>,
+  to: RunEnd,
+): Promise<void> {
+  const came = await moveRun(tx, run, instanceId, to, calls.clock.nowMs());
+  if (to.status !== 'waiting_confirmation' || came === to.status) return;
+  const { principal, place, runId } = run;
+  await cancelRequests(
+    tx,
+    calls.sessions,
+    principal,
+    { rootFrameId: place.rootFrameId, runId },
+    'The run was stopped.',
+  );
 }

@@ -15,7 +15,8 @@ import type { Driving, RunsContext } from './context.ts';
 import { cutNote } from './cut-reply.ts';
 import { isFollowUp } from './follow-up.ts';
 import { placeOf, writeResults } from './group.ts';
-import { countTurn, moveRun } from './run-store.ts';
+import { countTurn, isStopAsked } from './run-store.ts';
+import { comeToStand } from './stand.ts';
 
 export function termsOf({ agent }: Pick<Driving, 'agent'>): ProposalTerms {
   return { allowed: agent.allowed, askForEach: agent.askForEach };
@@ -23,7 +24,7 @@ export function termsOf({ agent }: Pick<Driving, 'agent'>): ProposalTerms {
 
 /**
  * Writes down a reply in one commit: the results before it that had no commit of their own, its text and calls, what
- * has to wait, and how the run now stands.
+ * has to wait, and how the run now stands. A stop that was committed before it holds: nothing of its calls begins.
  */
 export async function commitReply(
   context: RunsContext,
@@ -43,12 +44,11 @@ export async function commitReply(
     const opened = openedBy(context, driving, reply);
     const proposed = await propose(tx, calls, place, { ...replyToWrite(driving, reply, checked), ...opened }, terms);
     await countTurn(tx, driving.run.runId, context.instanceId, { ...used, now: calls.clock.nowMs() });
-    const now = calls.clock.nowMs();
-    if (waits(proposed)) await moveRun(tx, driving.run, context.instanceId, { status: 'waiting_confirmation' }, now);
-    if (reply.calls.length === 0) {
-      const completed = { status: 'completed', text: reply.text, finishedAt: now } as const;
-      await moveRun(tx, driving.run, context.instanceId, completed, now);
-    }
+    if (waits(proposed)) await comeToStand(tx, context, driving, { status: 'waiting_confirmation' });
+    else if (reply.calls.length === 0) {
+      const completed = { status: 'completed', text: reply.text, finishedAt: calls.clock.nowMs() } as const;
+      await comeToStand(tx, context, driving, completed);
+    } else if (await isStopAsked(tx, driving.run.runId, context.instanceId)) driving.stopNow();
     return proposed;
   });
 }

@@ -1,3 +1,4 @@
+import type { FunctionReply } from '../../src/index.ts';
 import { assert, check } from '../support/index.ts';
 import { noteTool, openDesk } from '../calls/desk.ts';
 
@@ -21,3 +22,34 @@ check('once a stop is committed elsewhere, no write begins, however soon after i
   const run = await here.holdfast.agent({ model, tools: [look, post] }).run('go');
   assert.deepEqual([posted, run.status, run.id], [0, 'stopped', runId]);
 });
+
+for (const [what, replies] of [
+  ['its last turn', ['all done']],
+  ['a turn whose call waits', [{ calls: [{ callId: 'c1', toolName: 'take_note', arguments: { note: 'x' } }] }]],
+  [
+    'a turn whose call needs nobody',
+    [{ calls: [{ callId: 'c1', toolName: 'look', arguments: { note: 'x' } }] }, 'all done'],
+  ],
+] as const satisfies readonly (readonly [string, readonly FunctionReply[]])[])
+  check(`a run that is stopped elsewhere in ${what} is stopped, and nothing waits in it`, async (t) => {
+    const here = await openDesk(t);
+    const there = await openDesk(t, { dataDir: here.dataDir });
+    const { runs, principal, approvals } = there.holdfast.runtime;
+    let looked = 0;
+    const tools = [
+      noteTool({ needsApproval: true }),
+      noteTool({ name: 'look', effect: 'read', execute: () => ({ at: (looked += 1) }) }),
+    ];
+    const left: FunctionReply[] = [...replies];
+    const model = async (): Promise<FunctionReply> => {
+      const [run] = (await runs.list(principal, { limit: 1 })).items;
+      await runs.stop(principal, run?.runId ?? '');
+      return left.shift() ?? 'asked again';
+    };
+    const run = await here.holdfast.agent({ model, tools }).run('go');
+    assert.deepEqual([run.status, run.pending, looked, left.length], ['stopped', [], 0, replies.length - 1]);
+    assert.equal((await approvals.pending(principal)).items.length, 0);
+    if (replies[0] === 'all done') assert.equal(run.text, 'all done', 'what was said is kept');
+    await assert.rejects(run.resume(), { code: 'RUN_ENDED' });
+    assert.equal((await there.holdfast.runtime.operations.audit()).passed, true);
+  });
