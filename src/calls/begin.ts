@@ -20,7 +20,7 @@ import type { ExactScope } from './call-scope.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, Refused } from './denials.ts';
 import { boundPolicyRevision } from './gate.ts';
-import { effectIdOf, HOLDFAST_PROFILE, idempotencyKey, keyOfHost } from './identity.ts';
+import { approvedRevision, effectIdOf, HOLDFAST_PROFILE, idempotencyKey, keyOfHost } from './identity.ts';
 import type { CallAuthority, CallPlace, PreparedCall } from './model.ts';
 import { operationTool } from './operation-tool.ts';
 import { settlingCommand } from './settling-command.ts';
@@ -164,7 +164,7 @@ export function bindingOf(context: CallsContext, of: Pick<Beginning, 'place' | '
     groupId: of.groupId,
     toolCallId: of.call.callId,
     tool: of.call.tool.name,
-    toolRevision: of.call.tool.revisions.policy,
+    toolRevision: approvedRevision(of.call.tool),
     argumentsSha256: of.call.argumentsSha256,
     policyRevision: boundPolicyRevision(context),
   };

@@ -10,6 +10,7 @@ import {
 import { copyJson } from '../core/index.ts';
 import { argumentsOf } from './arguments-of.ts';
 import type { CallsContext } from './context.ts';
+import { approvedRevision } from './identity.ts';
 import type { CallPlace, PreparedCall, ProposalTerms } from './model.ts';
 
 /**
@@ -63,7 +64,7 @@ export function requestFor(
     runId: place.runId,
     projectId: place.projectId,
     tool: tool.name,
-    toolRevision: tool.revisions.policy,
+    toolRevision: approvedRevision(tool),
     target: call.target,
     sideEffectClass: tool.effect,
     resourceKeys: call.resourceKeys,

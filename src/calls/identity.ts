@@ -1,5 +1,6 @@
 import { digestJson, isId } from '../core/index.ts';
 import type { ProviderProfile } from '../operations/index.ts';
+import type { Tool } from '../tools/index.ts';
 import type { CallPlace } from './model.ts';
 
 /** The provider profile of calls that Holdfast makes itself; the model's own provider stands in the action group. */
@@ -47,4 +48,19 @@ export function effectIdOf(mintedKey: string): string {
 export function receiptIdsOf(effectId: string, statusRef: string) {
   const identity = `${effectId.slice(0, TIME_DIGITS)}-${statusRef.slice('status_'.length)}`;
   return { receiptId: `receipt-${identity}`, downstreamRequestId: `request-${identity}` };
+}
+
+const DIGEST_DIGITS = 16;
+
+/**
+ * The revision of a tool that a permission is bound to: that of its policy, with a digest of those of its arguments,
+ * output and effect where one of them was ever changed. What was approved meant what they said; how the tool does it
+ * (`handler`, `producer`) may change.
+ */
+export function approvedRevision({ name, revisions }: Pick<Tool, 'name' | 'revisions'>): string {
+  const { policy, inputSchema, outputSchema, effect } = revisions;
+  const first = `${name}-v1`;
+  if ([inputSchema, outputSchema, effect].every((revision) => revision === first)) return policy;
+  const meaning = digestJson({ policy, inputSchema, outputSchema, effect });
+  return `${policy}#${meaning.slice(0, DIGEST_DIGITS)}`;
 }
