@@ -98,7 +98,7 @@ const GROUP_FIELDS = ['group_id', 'branch_id', 'turn_id', 'ordinal'] as const;
 
 /**
  * What stays of a group; what is no group stays as it is, to be refused. Of its events: how many they are
- * (`event_count`, missing where there is no list of objects), whether each has a sequence of its own (`in_sequence`) and
+ * (`event_count`, missing where there is no list of objects), whether they are numbered from 0 on (`in_sequence`) and
  * which groups compactions cover (`covers`). Their names are noted.
  */
 function outlineOf(group: JsonValue, names: LedgerNames): JsonValue {
@@ -124,6 +124,7 @@ class Events {
   #areObjects = true;
   #areCounts = true;
   #last = -1;
+  #highest = -1;
   /** Whether each has a higher sequence than the one before. */
   areInOrder = true;
 
@@ -142,14 +143,18 @@ class Events {
     this.#sequences.add(sequence);
     this.#areCounts &&= isCount(sequence);
     this.areInOrder &&= isCount(sequence) && sequence > this.#last;
-    if (isCount(sequence)) this.#last = sequence;
+    if (isCount(sequence)) {
+      this.#last = sequence;
+      this.#highest = Math.max(this.#highest, sequence);
+    }
     const covered = type === 'compaction' && isJsonObject(result) ? result['covered_through_group_id'] : undefined;
     if (covered !== undefined) this.#covers.push(own(covered));
   }
 
   outline(): JsonObject {
     if (!this.#areObjects) return {};
-    const inSequence = this.#areCounts && this.#sequences.size === this.#count;
+    const areTheirOwn = this.#areCounts && this.#sequences.size === this.#count;
+    const inSequence = areTheirOwn && this.#highest === this.#count - 1;
     return { event_count: this.#count, in_sequence: inSequence, covers: this.#covers };
   }
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../core/index.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/index.ts';
 import { isAbsent, isCount, keyOf, objectOf, objectsOf, RECORD_LISTS, textOf } from '../documents.ts';
 import { namesOfLedger } from '../ledger-document.ts';
 import type { DeepContext } from './context.ts';
@@ -57,18 +57,23 @@ export function checkReferences(context: DeepContext): void {
   checkScopes(context);
 }
 
+/** The highest place that may be taken: what comes after it in the session is counted on from there. */
+const LAST_PLACE = 2 ** 52;
+
+const isPlace = (value: JsonValue | undefined): boolean => isCount(value) && value <= LAST_PLACE;
+
 function checkGroups(context: DeepContext): void {
   const places = new Set<string>();
   for (const group of context.records('ledger.json', 'groups')) {
     context.refer('an action group', 'branch', group['branch_id']);
     const { ordinal, event_count: events, in_sequence: inSequence, covers } = group;
     const place = keyOf([group['branch_id'] ?? null, ordinal ?? null]);
-    if (!isCount(ordinal) || places.has(place))
+    if (!isPlace(ordinal) || places.has(place))
       context.add('PACKAGE_IDENTITY', 'an action group has no ordinal of its own in its branch');
     places.add(place);
     if (events === undefined) context.add('PACKAGE_DOCUMENT_INVALID', 'ledger.json: a group has no list of events');
     else if (inSequence !== true)
-      context.add('PACKAGE_IDENTITY', 'an action event has no sequence of its own in its group');
+      context.add('PACKAGE_IDENTITY', 'the events of an action group are not numbered from 0 on');
     for (const group of Array.isArray(covers) ? covers : [])
       context.referIfPresent('a compaction', 'action group', group);
   }
@@ -84,7 +89,7 @@ function checkAttempts(context: DeepContext): void {
     context.refer('an execution attempt', 'cell', attempt['producing_cell_id']);
     context.referIfPresent('an execution attempt', 'generation', attempt['generation_id']);
     const place = keyOf([attempt['producing_cell_id'] ?? null, attempt['attempt_ordinal'] ?? null]);
-    if (!isCount(attempt['attempt_ordinal']) || places.has(place))
+    if (!isPlace(attempt['attempt_ordinal']) || places.has(place))
       context.add('PACKAGE_IDENTITY', 'an execution attempt has no ordinal of its own for its cell');
     places.add(place);
     if (!milestonesInOrder(attempt))

@@ -256,6 +256,37 @@ const DOCUMENT_EDITS: readonly (readonly [what: string, name: string, document: 
     (d) => void (first(d, 'messages')['branch_id'] = 'x'),
     /unknown identity/,
   ],
+  ...[2 ** 52 + 1, Number.MAX_SAFE_INTEGER].map(
+    (place) =>
+      [
+        `a group at place ${place}`,
+        'b-notebook',
+        'ledger.json',
+        (d: JsonObject) => void (first(d, 'groups')['ordinal'] = place),
+        /no ordinal of its own/,
+      ] as const,
+  ),
+  [
+    'an attempt at the last number',
+    'b-notebook',
+    'ledger.json',
+    (d) => void (first(d, 'execution_attempts')['attempt_ordinal'] = Number.MAX_SAFE_INTEGER),
+    /no ordinal of its own/,
+  ],
+  [
+    'a group whose first event is gone',
+    'b-notebook',
+    'ledger.json',
+    (d) => void withEvents(d, 2).shift(),
+    /are not numbered from 0 on/,
+  ],
+  [
+    'a group whose middle event is gone',
+    'b-notebook',
+    'ledger.json',
+    (d) => void ((withEvents(d, 2)[1] as JsonObject)['sequence'] = 2),
+    /are not numbered from 0 on/,
+  ],
   [
     'two groups of one ordinal',
     'b-notebook',
@@ -369,6 +400,12 @@ const DOCUMENT_EDITS: readonly (readonly [what: string, name: string, document: 
     /secret material in: memory\.json/,
   ],
 ];
+
+/** The events of the first group that has so many. */
+const withEvents = (document: JsonObject, count: number): JsonObject[] =>
+  list(document, 'groups')
+    .map((group) => list(group, 'events'))
+    .find((events) => events.length >= count) ?? assert.fail('no such group');
 
 function compactNothing(document: JsonObject): void {
   for (const group of list(document, 'groups'))
