@@ -15,6 +15,8 @@ const PRIMARY = {
 
 const IOERR_FSYNC = 1034;
 const IOERR_DIR_FSYNC = 1290;
+/** What every connection shares in memory lies in a file beside the database, and that could not grow: no space is left. */
+const IOERR_SHMSIZE = 4874;
 
 const CONSTRAINTS: Readonly<Record<number, string>> = {
   275: 'check',
@@ -34,6 +36,7 @@ const CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   [PRIMARY.ioerr]: ['STORE_IO', 'The disk reported an error.'],
   [PRIMARY.corrupt]: ['STORE_CORRUPT', 'The database file is damaged.'],
   [PRIMARY.full]: ['STORE_FULL', 'The disk is full.'],
+  [IOERR_SHMSIZE]: ['STORE_FULL', 'The disk is full.'],
   [PRIMARY.cantopen]: ['STORE_CANNOT_OPEN', 'The database file could not be opened.'],
   [PRIMARY.notadb]: ['STORE_FOREIGN', 'The file is not a SQLite database.'],
 };
@@ -86,7 +89,8 @@ function ofDriver(error: DriverError): HoldfastError | undefined {
   if (error.code !== 'ERR_SQLITE_ERROR') return undefined;
   const extended = error.errcode ?? 0;
   if ((extended & 0xff) === PRIMARY.constraint) return ofConstraint(extended, error);
-  const [code, message] = CODES[extended & 0xff] ?? ['STORE_SQL_FAILED', 'A statement could not be run.'];
+  const [code, message] = CODES[extended] ??
+    CODES[extended & 0xff] ?? ['STORE_SQL_FAILED', 'A statement could not be run.'];
   return fail(code, message, { cause: error });
 }
 

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { assert, check, judged } from '../../support/index.ts';
+import { HoldfastError } from '../../../src/core/index.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/index.ts';
 import { openNotes, outcomes } from '../../support/notes-store.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { lost, readLedger, startWriter } from './writer-process.ts';
@@ -60,6 +62,31 @@ check(
     );
     assert.equal(store.integrityCheck().ok, true);
     await store.close();
+  },
+);
+
+check(
+  'a database that cannot be opened since the disk is full says that it is full, and opens when it is not',
+  async (t) => {
+    const folder = await smallDisk(t);
+    if (folder === undefined) return judged();
+    const file = join(folder, 'blobs.db');
+    const open = async (): Promise<string> => {
+      try {
+        const store = await openSqliteStore({ file, schemas: [BLOBS] });
+        await store.close();
+        return 'opened';
+      } catch (error) {
+        return error instanceof HoldfastError ? error.code : String(error);
+      }
+    };
+    assert.equal(await open(), 'opened');
+    for (const leave of [0, 4096, 8192, 16_384]) {
+      fill(folder, leave);
+      assert.equal(await open(), 'STORE_FULL', `with ${leave} bytes left`);
+      rmSync(join(folder, 'filler'));
+      assert.equal(await open(), 'opened');
+    }
   },
 );
 
