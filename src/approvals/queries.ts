@@ -26,6 +26,8 @@ export const LIST_REQUESTS = `SELECT ${COLUMNS} FROM permission_requests WHERE t
 ORDER BY decision_id DESC LIMIT ?`;
 export const LIST_PENDING = `SELECT ${COLUMNS} FROM permission_requests WHERE tenant_id = ? AND state = 'pending'
 AND decision_id > ? ORDER BY decision_id LIMIT ?`;
+export const COUNT_GROUP_REQUESTS = `SELECT count(*) AS requests FROM permission_requests
+  WHERE action_group_id = ? AND tenant_id = ?`;
 export const LIST_GROUP_REQUESTS = `SELECT ${COLUMNS} FROM permission_requests WHERE action_group_id = ? AND tenant_id = ?
 ORDER BY decision_id`;
 

@@ -19,7 +19,7 @@ import type { PermissionRequest } from './model.ts';
 import * as sql from './queries.ts';
 import { requireRequest } from './requests.ts';
 import { requestOf } from './rows.ts';
-import { pageOfBatches, readBatch } from './stored-batches.ts';
+import { type BatchPage, pageOfBatches, readBatch } from './stored-batches.ts';
 import { sweepExpired, type SweepResult } from './use.ts';
 
 /** A decision as a person sends it. */
@@ -118,14 +118,14 @@ export class Approvals {
 
   /**
    * The batches of a run of which at least one call needs or needed a person, newest first. `after` is the `next` of the
-   * page before: APPROVAL_NOT_FOUND for one that is no batch of this run. A page may end before `limit`, see
-   * `pageOfBatches`.
+   * page before: APPROVAL_NOT_FOUND for one that is no batch of this run. A page may end before `limit`, and one that is
+   * damaged is named beside the others, see `pageOfBatches`.
    */
   async batchesOfRun(
     principal: Principal,
     runId: string,
     query: { after?: string; limit: number },
-  ): Promise<Page<ApprovalBatch>> {
+  ): Promise<BatchPage> {
     return this.#store.read('approvals.batches', (tx) => pageOfBatches(tx, principal, runId, query));
   }
 

@@ -3,6 +3,7 @@ import type { ModelFunction } from '../../src/index.ts';
 import { LIST_BATCHES_OF_RUN } from '../../src/approvals/queries.ts';
 import { LIMITS } from '../../src/core/index.ts';
 import { noteTool } from '../calls/desk.ts';
+import { tamper } from '../runs/damage-world.ts';
 import { assert, check, type Ending } from '../support/index.ts';
 import { openWorld, untilRun, type World } from './world.ts';
 
@@ -91,9 +92,43 @@ check('pages of batches meet without a gap or a repetition, and the last one say
     }
     assert.deepEqual(seen, all, `pages of ${limit}`);
   }
-  assert.deepEqual(await agent.listBatches(runId, { after: all.at(-1) ?? '' }), { batches: [], next: null });
+  assert.deepEqual(await agent.listBatches(runId, { after: all.at(-1) ?? '' }), {
+    batches: [],
+    damaged: [],
+    next: null,
+  });
   await assert.rejects(agent.listBatches(runId, { limit: 0 }), refused(400, 'REQUEST_INVALID'));
   await assert.rejects(agent.listBatches(runId, { limit: 201 }), refused(400, 'REQUEST_INVALID'));
+});
+
+check('a batch of which a request is damaged is named with why, and the others of its page are shown', async (t) => {
+  const { world, agent, runId } = await ranTo(t, 4);
+  const all = (await agent.listBatches(runId)).batches;
+  const [, sick = '', third = ''] = all.map(({ batch_id: id }) => id);
+  tamper(
+    world.dataDir,
+    `UPDATE permission_requests SET canonical_arguments = '{"note":"silk"}' WHERE action_group_id = '${sick}'`,
+  );
+  const page = await agent.listBatches(runId);
+  assert.deepEqual([page.batches, page.next], [all.filter(({ batch_id: id }) => id !== sick), null]);
+  assert.deepEqual(
+    page.damaged.map((one) => [one.batch_id, one.code, /damaged/.test(one.why), /silk/.test(one.why)]),
+    [[sick, 'APPROVAL_CORRUPT', true, false]],
+  );
+  const last = all.at(-1)?.batch_id ?? '';
+  tamper(
+    world.dataDir,
+    `UPDATE permission_requests SET created_at = 9007199254740993 WHERE action_group_id = '${last}'`,
+  );
+  assert.deepEqual(
+    (await agent.listBatches(runId)).damaged.map(({ batch_id: id }) => id),
+    [sick, last],
+  );
+  const first = await agent.listBatches(runId, { limit: 2 });
+  assert.deepEqual([first.batches.length, first.damaged.length, first.next], [1, 1, sick]);
+  const second = await agent.listBatches(runId, { limit: 1, after: sick });
+  assert.deepEqual([second.batches[0]?.batch_id, second.damaged], [third, []]);
+  await assert.rejects(agent.showBatch(runId, sick), refused(500, 'APPROVAL_CORRUPT'));
 });
 
 check('a page of large batches ends with the one that fills it, whatever limit was asked for', async (t) => {
@@ -123,7 +158,11 @@ check(
     await assert.rejects(stranger.listBatches(runId, { after: own[0]?.batch_id ?? '' }), refused(404, 'RUN_NOT_FOUND'));
     const { approvals } = world.holdfast.runtime;
     const foreign = { tenant: 'elsewhere', subject: 's', roles: [] };
-    assert.deepEqual(await approvals.batchesOfRun(foreign, runId, { limit: 10 }), { items: [], next: null });
+    assert.deepEqual(await approvals.batchesOfRun(foreign, runId, { limit: 10 }), {
+      items: [],
+      damaged: [],
+      next: null,
+    });
   },
 );
 

@@ -38,7 +38,8 @@ export const batchRoutes = [
       const { after, limit = DEFAULT_PAGE } = query;
       const asked = after === undefined ? { limit } : { limit, after };
       const found = await runtime.approvals.batchesOfRun(principal, runId, asked);
-      return { batches: found.items.map(batchDocument), next: found.next };
+      const damaged = found.damaged.map(({ batchId, code, why }) => ({ batch_id: batchId, code, why }));
+      return { batches: found.items.map(batchDocument), damaged, next: found.next };
     },
   }),
   route({

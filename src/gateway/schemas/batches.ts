@@ -23,7 +23,9 @@ export const batch = z.strictObject({
   calls: z.array(call),
 });
 
-export const batchPage = z.strictObject({ batches: z.array(batch), next });
+/** A batch of which a record was changed behind the program's back: nothing of it is shown, or decided. */
+const damagedBatch = z.strictObject({ batch_id: id, code: text, why: text });
+export const batchPage = z.strictObject({ batches: z.array(batch), damaged: z.array(damagedBatch), next });
 
 const decision = z.strictObject({
   tool_call_id: id,
