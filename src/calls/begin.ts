@@ -1,4 +1,4 @@
-import { type CallBinding, consume } from '../approvals/index.ts';
+import { type CallBinding, consume, rulesFor } from '../approvals/index.ts';
 import { fail, LIMITS, unixSeconds } from '../core/index.ts';
 import { claimNext } from '../effects/index.ts';
 import {
@@ -19,7 +19,7 @@ import { argumentsOf } from './arguments-of.ts';
 import type { ExactScope } from './call-scope.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, Refused } from './denials.ts';
-import { boundPolicyRevision } from './gate.ts';
+import { boundPolicyRevision, judge } from './gate.ts';
 import { approvedRevision, effectIdOf, HOLDFAST_PROFILE, idempotencyKey, keyOfHost } from './identity.ts';
 import type { CallAuthority, CallPlace, PreparedCall } from './model.ts';
 import { operationTool } from './operation-tool.ts';
@@ -86,6 +86,7 @@ export function requestOfCall(of: Pick<Beginning, 'place' | 'groupId' | 'call' |
 export async function begin(tx: Tx, context: CallsContext, of: Beginning, at?: LedgerPlace): Promise<Begun> {
   const now = unixSeconds(context.clock);
   await refuseWhilePaused(tx, context);
+  await refuseByRules(tx, context, of);
   const twin = await context.operations.findUnresolvedTwin(tx, of.request);
   if (twin !== null) throw new Refused(twinRefusal(twin, of.call.tool));
   const reservation = await context.operations.reserve(tx, of.request, {
@@ -123,6 +124,22 @@ export class KnownOperation extends Error {
 export async function refuseWhilePaused(tx: Tx, context: CallsContext): Promise<void> {
   const why = await context.pausedBecause(tx);
   if (why !== null) throw new Refused(notStarted('CALL_PAUSED', `Writes are paused: ${why}`));
+}
+
+/**
+ * Throws `Refused` where a rule that people have made since the call was judged denies it, whoever approved it, or holds
+ * one that nobody was asked about. What the host's policies say is bound to their revisions.
+ */
+async function refuseByRules(tx: Tx, context: CallsContext, of: Beginning): Promise<void> {
+  const rules = await rulesFor(tx, of.place.principal, of.place);
+  if (rules.length === 0) return;
+  const verdict = judge(context, of.place, of.call, rules, {});
+  if (verdict.decision === 'deny')
+    throw new Refused(notStarted('POLICY_DENIED', `Denied by ${verdict.by}: ${verdict.reason}`));
+  if (of.authority.by === 'policy' && verdict.decision === 'ask' && verdict.because === 'rule')
+    throw new Refused(
+      notStarted('APPROVAL_REQUIRED', `A rule holds it since it was proposed: ${verdict.reason}`, 'Propose it again.'),
+    );
 }
 
 const REFUSED_RESERVATION = {

@@ -128,6 +128,32 @@ check(
   },
 );
 
+for (const [said, decision, given, code] of [
+  ['denies a call that a person has approved', 'deny', true, 'POLICY_DENIED'],
+  ['denies a call that nobody had to approve', 'deny', false, 'POLICY_DENIED'],
+  ['holds a call that nobody had to approve', 'ask', false, 'APPROVAL_REQUIRED'],
+] as const)
+  check(`a rule that is made after a call was let through ${said}, as long as it has not begun`, async (t) => {
+    const { holdfast } = await openDesk(t);
+    const { runtime } = holdfast;
+    const ran: string[] = [];
+    const rule = { scope: 'global', tool: 'late', pattern: '**', decision } as const;
+    const first = noteTool({
+      name: 'first',
+      execute: async () => {
+        await runtime.store.write('test.rule', (tx) => putRule(tx, runtime.calls.sessions, runtime.principal, rule));
+        return { ok: true };
+      },
+    });
+    const late = noteTool({ name: 'late', needsApproval: given, execute: ({ note }) => ({ at: ran.push(note) }) });
+    const model = callsThenDone([{ name: 'first' }, { name: 'late' }]);
+    const run = await holdfast.agent({ model, tools: [first, late] }).run('go');
+    if (given) await run.approve(run.pending[0]);
+    const outcome = run.view.calls[1]?.outcome;
+    assert.deepEqual([ran, run.view.calls[0]?.outcome?.state, outcome?.state], [[], 'done', 'not_started']);
+    assert.equal(outcome && 'code' in outcome && outcome.code, code);
+  });
+
 check('five hundred, malformed, unknown and doubled calls: each a clear code, nothing run', async (t) => {
   const { holdfast } = await openDesk(t);
   const tools = [noteTool()];
