@@ -1,4 +1,4 @@
-import { canonicalJson, type JsonValue, sentence } from '../core/index.ts';
+import { canonicalJson, displayText, type JsonValue, sentence } from '../core/index.ts';
 import type { CallOutcome } from './outcome.ts';
 
 /** The document of an outcome: what `--json`, HTTP, MCP and the ledger's `result` event carry. Snake case, closed. */
@@ -57,8 +57,12 @@ export function isPlainText(output: JsonValue): output is string {
   return typeof output === 'string' && !output.includes('\0');
 }
 
-/** One line for a person. */
+/** One line for a person: what a tool, or whoever decided, wrote stands in it as a screen can show it. */
 export function outcomeLine(outcome: CallOutcome): string {
+  return displayText(lineOf(outcome));
+}
+
+function lineOf(outcome: CallOutcome): string {
   switch (outcome.state) {
     case 'not_started':
       return `not started: ${outcome.reason} (${outcome.code})`;

@@ -3,6 +3,7 @@ import { requestView } from '../app/index.ts';
 import type { ShownRequest } from '../approvals/index.ts';
 import { fail, isJsonObject, JSON_PROFILES, type JsonObject, momentText, readStrictJson } from '../core/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
+import { moreLine, noneLine } from './pages.ts';
 import { type RunOptions, withEveryTool, withoutAgents } from './with-runtime.ts';
 
 interface DecideOptions extends RunOptions {
@@ -61,12 +62,14 @@ async function list(context: CommandContext, options: RunOptions & { all?: boole
         next: page.next,
       },
       lines: (colours) => [
-        ...(page.items.length + page.damaged.length === 0 ? ['Nothing waits for a decision.'] : []),
+        ...(page.items.length + page.damaged.length === 0
+          ? [noneLine(options.after, options.all ? 'There are no requests yet.' : 'Nothing waits for a decision.')]
+          : []),
         ...page.items.map((one) => `${one.requestId}  ${colours.yellow(one.status)}  ${one.tool} ${one.argumentsText}`),
         ...page.damaged.map(
           ({ requestId, code }) => `${requestId}  ${colours.red('damaged')}  ${code}; to see it: holdfast audit`,
         ),
-        ...(page.next === null ? [] : [`More: holdfast approvals list --after ${page.next}`]),
+        ...(page.next === null ? [] : [moreLine('approvals list', { all: options.all }, `--after ${page.next}`)]),
       ],
     });
     return 0;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { EffectEntry, EffectVerification, RunVerification } from '../effects/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
+import { moreLine, noneLine } from './pages.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
 interface ListOptions extends RunOptions {
@@ -54,8 +55,9 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
     context.output.result({
       document: { effects: page.effects.map(entryDocument), next },
       lines: () => [
-        ...(page.effects.length === 0 ? ['There are no effects yet.'] : page.effects.map(entryLine)),
-        ...(next === null ? [] : [`More: holdfast effects list --before ${next}`]),
+        ...(page.effects.length === 0 ? [noneLine(options.before, 'There are no effects yet.')] : []),
+        ...page.effects.map(entryLine),
+        ...(next === null ? [] : [moreLine('effects list', { run: options.run }, `--before ${next}`)]),
       ],
     });
     return 0;

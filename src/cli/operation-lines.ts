@@ -27,15 +27,6 @@ export function operationRow(view: OperationView, colours: Colours): string {
   return `${view.statusRef}  ${displayText(view.tool)}  ${known(view, colours)}`;
 }
 
-/** What the next page is asked for with: the same question, from where this page ends. */
-export function nextPageLine(
-  next: number,
-  { open, limit }: { readonly open?: boolean; readonly limit: string },
-): string {
-  const asked = [...(open === true ? ['--open'] : []), ...(limit === DEFAULT_LIST_LIMIT ? [] : ['--limit', limit])];
-  return `More: ${['holdfast operations list', ...asked, '--before', String(next)].join(' ')}`;
-}
-
 /** An operation whole: what is known, what is not, and what settles it: `first` before a person's verdict. */
 export function operationLines(view: OperationView, colours: Colours, first: string): readonly string[] {
   const { verdict, receipt, lateReceipt, statusRef } = view;

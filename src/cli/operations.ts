@@ -4,7 +4,8 @@ import { settlingCommand } from '../calls/index.ts';
 import { displayText, fail } from '../core/index.ts';
 import type { OperationView } from '../operations/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
-import { DEFAULT_LIST_LIMIT, nextPageLine, operationLines, operationRow } from './operation-lines.ts';
+import { DEFAULT_LIST_LIMIT, operationLines, operationRow } from './operation-lines.ts';
+import { moreLine, noneLine } from './pages.ts';
 import { type RunOptions, withConfigured, withEveryTool, withoutAgents } from './with-runtime.ts';
 
 interface ListOptions extends RunOptions {
@@ -70,6 +71,8 @@ export function define(command: Command, context: CommandContext): void {
 
 const seconds = (runtime: Runtime): number => Math.floor(runtime.calls.clock.nowMs() / 1000);
 
+const unlessDefault = ({ limit }: ListOptions) => (limit === DEFAULT_LIST_LIMIT ? {} : { limit });
+
 function list(context: CommandContext, options: ListOptions): Promise<ExitCode> {
   return withoutAgents(context, options, async ({ runtime }) => {
     const page = await runtime.operations.list(runtime.principal, {
@@ -81,9 +84,11 @@ function list(context: CommandContext, options: ListOptions): Promise<ExitCode> 
     context.output.result({
       document: { operations: page.operations.map(operationDocument), next: page.next },
       lines: (colours) => [
-        ...(page.operations.length === 0 ? ['There are none.'] : []),
+        ...(page.operations.length === 0 ? [noneLine(options.before, 'There are none.')] : []),
         ...page.operations.map((view) => operationRow(view, colours)),
-        ...(page.next === null ? [] : [nextPageLine(page.next, options)]),
+        ...(page.next === null
+          ? []
+          : [moreLine('operations list', { open: options.open, ...unlessDefault(options) }, `--before ${page.next}`)]),
       ],
     });
     return 0;

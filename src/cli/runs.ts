@@ -4,6 +4,7 @@ import type { DamagedRun } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { damagedRow, runRow } from './run-lines.ts';
 import { tell } from './tell-run.ts';
+import { noneLine } from './pages.ts';
 import { type RunOptions, withAgents, withoutAgents } from './with-runtime.ts';
 
 /** Of one run, at a time: a guard may make a hundred thousand. */
@@ -62,7 +63,7 @@ async function list(context: CommandContext, options: RunOptions & { limit: stri
         next: page.next,
       },
       lines: (colours) => [
-        ...(views.length + damaged.length === 0 ? ['There are no runs yet.'] : []),
+        ...(views.length + damaged.length === 0 ? [noneLine(before, 'There are no runs yet.')] : []),
         ...views.map((view) => runRow(view, colours)),
         ...damaged.map((run) => damagedRow(run, colours)),
         ...(page.next === null ? [] : [`More: holdfast runs list --before ${page.next}`]),

@@ -4,6 +4,7 @@ import type { Runtime } from '../app/index.ts';
 import { displayText, fail, momentText } from '../core/index.ts';
 import type { Checkpoint, Session, SessionBranch, TreeChange } from '../sessions/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
+import { noneLine } from './pages.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
 function isFolder(path: string): boolean {
@@ -63,7 +64,9 @@ export function list(context: CommandContext, options: RunOptions & { limit: str
         next: page.next,
       },
       lines: (colours) => [
-        ...(page.items.length + page.damaged.length === 0 ? ['There are no sessions yet.'] : []),
+        ...(page.items.length + page.damaged.length === 0
+          ? [noneLine(options.after, 'There are no sessions yet.')]
+          : []),
         ...page.items.map(sessionLine),
         ...page.damaged.map(
           (one) => `${displayText(one.rootFrameId)}  ${colours.red('damaged')}  ${one.code}; to see it: holdfast audit`,

@@ -3,6 +3,7 @@ import type { Runtime } from '../app/index.ts';
 import { displayText, fail, momentText } from '../core/index.ts';
 import { type IssuedToken, type Role, type Token, tokenDocument } from '../principals/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
+import { moreLine, noneLine } from './pages.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
 interface TenantOptions extends RunOptions {
@@ -90,8 +91,8 @@ function list(context: CommandContext, options: TenantOptions & { after?: string
     context.output.result({
       document: { tokens: found.items.map(tokenDocument), next: found.next },
       lines: () => [
-        ...(found.items.length === 0 ? ['There are none.'] : found.items.map(tokenLine)),
-        ...(found.next === null ? [] : [`More: holdfast tokens list --after ${found.next}`]),
+        ...(found.items.length === 0 ? [noneLine(options.after, 'There are none.')] : found.items.map(tokenLine)),
+        ...(found.next === null ? [] : [moreLine('tokens list', { tenant: options.tenant }, `--after ${found.next}`)]),
       ],
     });
     return 0;

@@ -8,7 +8,7 @@ import { admit, type Bindings, type Exchange, jsonOf, newExchange } from './exch
 import { answerKeyed, keyedRequest, keyedResponse } from './keyed-request.ts';
 import { readJsonBody, readQuery } from './read-body.ts';
 import type { RawAsked, Route } from './route.ts';
-import { addOpenRoutes } from './open-routes.ts';
+import { addOpenRoutes, OPEN_PATHS } from './open-routes.ts';
 import { spanOfRequest } from './request-span.ts';
 import { ROUTES } from './routes/index.ts';
 
@@ -83,13 +83,13 @@ async function answerCreating(
   return keyedResponse(await answerKeyed(gateway, keyed, route.status, (keep) => route.run(gateway, { ...raw, keep })));
 }
 
-const PATTERNS = ROUTES.map(({ method, path }) => ({
-  method,
+const PATTERNS = [...ROUTES, ...OPEN_PATHS.map((path) => ({ method: 'GET', path }))].map(({ method, path }) => ({
+  methods: method === 'GET' ? [method, 'HEAD'] : [method],
   pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
 function unknownRoute(path: string, method: string): HoldfastError {
-  const allowed = PATTERNS.filter(({ pattern }) => pattern.test(path)).map((one) => one.method);
+  const allowed = PATTERNS.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods);
   if (allowed.length === 0) return fail('ROUTE_NOT_FOUND', 'There is no such route.');
   const allow = [...new Set(allowed)].join(', ');
   return fail('METHOD_NOT_ALLOWED', `This route does not take ${method.slice(0, 16)}.`, { details: { allow } });

@@ -26,6 +26,9 @@ export function goodToken({ runtime }: GatewayContext, text: string): Promise<To
   return runtime.store.read('gateway.token', (tx) => requireToken(tx, runtime.calls.clock, text));
 }
 
+/** What resolves the refusal of what tells of all tenants. */
+export const OF_THE_HOUSE = 'Use a token with the role admin of the tenant that runs the gateway.';
+
 /** ROLE_NOT_ALLOWED unless the token has one of the route's roles. */
 export function requireRole({ roles }: Route, token: Token): void {
   if (roles.some((role: Role) => token.roles.includes(role))) return;

@@ -17,7 +17,14 @@ export interface Exchange {
 }
 
 export type Bindings = Partial<HttpBindings>;
-const SINGLE_HEADERS = ['authorization', 'content-type', 'idempotency-key', 'last-event-id'];
+const SINGLE_HEADERS = [
+  'authorization',
+  'content-encoding',
+  'content-type',
+  'host',
+  'idempotency-key',
+  'last-event-id',
+];
 
 export function newExchange({ runtime }: GatewayContext, { incoming }: Bindings): Exchange {
   return {

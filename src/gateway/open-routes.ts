@@ -1,9 +1,13 @@
 import type { Hono } from 'hono';
 import { fail } from '../core/index.ts';
 import type { GatewayContext } from './context.ts';
+import { OF_THE_HOUSE } from './authenticate.ts';
 import { admit, type Bindings, type Exchange, jsonOf } from './exchange.ts';
 import { openApiDocument } from './openapi.ts';
 import { ROUTES } from './routes/index.ts';
+
+/** Beside the routes of the application; each takes GET alone. */
+export const OPEN_PATHS = ['/healthz', '/readyz', '/openapi.json', '/metrics'] as const;
 
 /** What is asked by those who look after the process: whether it lives, is ready, what it is, and its counts. */
 export function addOpenRoutes(
@@ -12,7 +16,10 @@ export function addOpenRoutes(
   given: { readonly version: string; readonly exchangeOf: (request: Request) => Exchange },
 ): void {
   const description = openApiDocument(ROUTES, given.version);
-  const open = (path: string, answer: (request: Request, exchange: Exchange) => Response | Promise<Response>): void => {
+  const open = (
+    path: (typeof OPEN_PATHS)[number],
+    answer: (request: Request, exchange: Exchange) => Response | Promise<Response>,
+  ): void => {
     app.get(path, (c) => {
       const exchange = given.exchangeOf(c.req.raw);
       exchange.path = path;
@@ -30,7 +37,9 @@ export function addOpenRoutes(
     const { tenantId, roles } = await admit(gateway, request, exchange);
     // The counts are of the whole process.
     if (!roles.includes('admin') || tenantId !== gateway.runtime.principal.tenant)
-      throw fail('ROLE_NOT_ALLOWED', 'The counts are for an admin of the tenant that runs the gateway.');
+      throw fail('ROLE_NOT_ALLOWED', 'The counts are for an admin of the tenant that runs the gateway.', {
+        resolve: OF_THE_HOUSE,
+      });
     return new Response(gateway.metrics.text, {
       headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
     });

@@ -2,6 +2,7 @@ import { fail, HoldfastError } from '../core/index.ts';
 import type { ReceivedPackage } from '../packages/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { GatewayContext } from './context.ts';
+import { requirePlain } from './read-body.ts';
 import { type Pace, Stopwatch } from './pace.ts';
 
 /** What programs say of a package's bytes. One that says nothing is believed too: what comes is read as hostile anyway. */
@@ -28,6 +29,7 @@ export async function withPackageBody<T>(
     throw fail('CONTENT_TYPE_UNSUPPORTED', 'This route takes the bytes of a package.', {
       resolve: 'Send the package itself as the body, with Content-Type: application/vnd.openai4s.session+zip.',
     });
+  requirePlain(request);
   const announcedBytes = Number(request.headers.get('content-length') ?? 0);
   connections.unhurry(request);
   return runtime.packages.receive(principal, { announcedBytes, chunks: chunksOf(request, pace) }, work);

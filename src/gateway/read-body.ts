@@ -19,8 +19,18 @@ const JSON_TYPE = /^application\/json(?:\s*;\s*charset=utf-8)?$/i;
 export async function readJsonBody(request: Request): Promise<JsonValue> {
   if (!JSON_TYPE.test(request.headers.get('content-type') ?? ''))
     throw fail('CONTENT_TYPE_UNSUPPORTED', 'This route takes a JSON body.');
+  requirePlain(request);
   requireWithin('httpBodyBytes', Number(request.headers.get('content-length') ?? 0));
   return readStrictJson(await wholeBody(request), PROFILE);
+}
+
+/** CONTENT_TYPE_UNSUPPORTED for a body that is said to be coded, whatever is in it: two readers could see two bodies. */
+export function requirePlain({ headers }: Request): void {
+  const coding = headers.get('content-encoding');
+  if (coding === null || coding.trim().toLowerCase() === 'identity') return;
+  throw fail('CONTENT_TYPE_UNSUPPORTED', 'A body is taken as it is, and this one is said to be coded.', {
+    resolve: 'Send the body uncompressed, without Content-Encoding.',
+  });
 }
 
 async function wholeBody(request: Request): Promise<Uint8Array> {

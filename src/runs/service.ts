@@ -6,6 +6,7 @@ import type { Agent, Driving, RunListener, RunsContext } from './context.ts';
 import type { CarryOnOptions } from './following.ts';
 import { agentFor, isFollowUp } from './follow-up.ts';
 import { findRunGoals, putRunGoals } from './goals.ts';
+import { isModelless } from './guard-run.ts';
 import { type OpenSideBranch, openSideBranch } from './side-branch/composed.ts';
 import type { GoalTree } from './trace/model.ts';
 import { freezeAgent, thawAgent } from './frozen.ts';
@@ -106,8 +107,12 @@ export class Runs {
     const { store, clock } = this.#context.calls;
     const { instanceId } = this.#context;
     const run = await this.get(principal, runId);
-    // Such as the run of a guard that was killed, whose agent is defined nowhere.
-    if (run.state.status === 'stopped' && !this.#agents.has(run.agent)) throw notTaken(run);
+    // Such as the run of a guard, whose agent is defined nowhere.
+    if (
+      !this.#agents.has(run.agent) &&
+      (run.state.status === 'stopped' || (await isModelless(this.#context.calls, run)))
+    )
+      throw notTaken(run);
     await requireTakeable(this.#context.calls, run, instanceId);
     const agent = agentFor(run, this.#agent(run.agent));
     if (await this.#supervised.isOpen(run)) return this.#carried.carryOver(run, agent, listener);

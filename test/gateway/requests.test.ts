@@ -1,5 +1,7 @@
 import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { LIMITS } from '../../src/core/index.ts';
+import { ROUTES } from '../../src/gateway/routes/index.ts';
 import { assert, check } from '../support/index.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -8,6 +10,12 @@ interface Sent {
   readonly key?: string | null;
   readonly body: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Refused {
+  readonly code: string;
+  readonly resolve: string;
+  readonly details?: { readonly where?: string };
 }
 
 async function post(world: World, path: string, init: Sent) {
@@ -48,7 +56,7 @@ check(
       headers: { origin: 'http://evil.example', 'access-control-request-method': 'POST' },
     });
     assert.equal(preflight.status, 405);
-    assert.equal(preflight.headers.get('allow'), 'GET, POST');
+    assert.equal(preflight.headers.get('allow'), 'GET, HEAD, POST');
   },
 );
 
@@ -59,6 +67,72 @@ check('an unknown path and a wrong method have codes of their own', async (t) =>
   assert.deepEqual([not.status, not.code], [404, 'ROUTE_NOT_FOUND']);
   const wrong = await post(world, '/api/v1/principal', { token, body: '{}' });
   assert.deepEqual([wrong.status, wrong.code], [405, 'METHOD_NOT_ALLOWED']);
+  for (const path of ['/healthz', '/readyz', '/openapi.json', '/metrics']) {
+    const open = await post(world, path, { token, body: '{}' });
+    assert.deepEqual([open.status, open.code, open.headers.get('allow')], [405, 'METHOD_NOT_ALLOWED', 'GET, HEAD']);
+  }
+});
+
+check('a body that is said to be coded is not read, whatever is in it', async (t) => {
+  const world = await openWorld(t);
+  const token = await world.token(['agent']);
+  const body = '{"name":"n"}';
+  const bodies: readonly (readonly [string, Sent['body'], number])[] = [
+    ['gzip', new Uint8Array(gzipSync(body)), 415],
+    ['gzip', body, 415],
+    ['identity, br', body, 415],
+    ['identity', body, 201],
+  ];
+  for (const [encoding, sent, status] of bodies) {
+    const headers = { 'content-encoding': encoding };
+    const said = await post(world, '/api/v1/projects', { token, body: sent, headers });
+    assert.deepEqual([said.status, said.code], [status, status === 415 ? 'CONTENT_TYPE_UNSUPPORTED' : undefined]);
+    const type = { ...headers, 'content-type': 'application/zip' };
+    const checked = await post(world, '/api/v1/sessions/verify', { token, body: sent, headers: type });
+    assert.equal(checked.status, status === 415 ? 415 : 400, encoding);
+  }
+});
+
+check(
+  'what a refusal says is true of who asked: no role is named that the token has, no project that nobody named',
+  async (t) => {
+    const world = await openWorld(t);
+    const token = await world.token(['agent', 'approver', 'admin'], { tenant: 'other' });
+    const headers = { authorization: `Bearer ${token}` };
+    for (const path of ['/metrics', '/api/v1/operations/audit']) {
+      const { error } = (await (await fetch(`${world.url}${path}`, { headers })).json()) as { error: Refused };
+      assert.equal(error.code, 'ROLE_NOT_ALLOWED');
+      assert.match(error.resolve, /of the tenant that runs the gateway/);
+    }
+    for (const [path, body] of Object.entries({ '/api/v1/runs': '{"task":"go"}', '/api/v1/sessions': '{}' })) {
+      const unasked = await post(world, path, { token, body });
+      assert.deepEqual([unasked.status, unasked.code, unasked.where], [400, 'REQUEST_INVALID', 'body.project_id']);
+      assert.match(unasked.text, /POST \/api\/v1\/projects/);
+      const named = await post(world, path, {
+        token,
+        body: `{"project_id":"default",${body.slice(1)}`.replace(',}', '}'),
+      });
+      assert.deepEqual([named.status, named.code], [404, 'PROJECT_NOT_FOUND']);
+    }
+  },
+);
+
+check('a page mark with a control character is refused by its place in every list', async (t) => {
+  const world = await openWorld(t);
+  const agent = await world.client(['agent', 'approver', 'admin']);
+  const { session_id: session, run_id: run } = await agent.startRun({ task: 'go' });
+  const token = await world.token(['agent', 'approver', 'admin']);
+  const lists = ROUTES.filter(({ query }) => query.safeParse({ limit: 1 }).success);
+  assert.ok(lists.length > 10);
+  for (const { path, id } of lists) {
+    const at = path
+      .replace('{session_id}', session)
+      .replace('{run_id}', run)
+      .replace(/\{\w+\}/g, 'x');
+    const response = await fetch(`${world.url}${at}?after=%00`, { headers: { authorization: `Bearer ${token}` } });
+    const { error } = (await response.json()) as { error: Refused };
+    assert.deepEqual([response.status, error.code, error.details?.where], [400, 'REQUEST_INVALID', 'query.after'], id);
+  }
 });
 
 check('a body is JSON by name and by nature, and within its bound; what is wrong with it is named', async (t) => {

@@ -7,7 +7,7 @@ import type { HoldfastError } from '../../src/core/index.ts';
 import { Principal } from '../../src/operations/index.ts';
 import { countingObserver } from '../../src/store/index.ts';
 import { assert, check } from '../support/index.ts';
-import { elsewhere, guardWorld, type Message, OPEN_POLICY, outcomeOf, resultOf } from './guard-world.ts';
+import { elsewhere, guardWorld, type Message, OPEN_POLICY, outcomeOf, resultOf, textOf } from './guard-world.ts';
 
 const operations = (dataDir: string) =>
   elsewhere(dataDir, async ({ runtime }) => {
@@ -97,7 +97,10 @@ check('a denied call and one that is not readable reach no server', async (t) =>
   const denied = await world.call('forbidden');
   assert.equal(resultOf(denied).isError, true);
   assert.equal(outcomeOf(denied)?.code, 'POLICY_DENIED');
-  assert.match(resultOf(denied).content[0]?.text ?? '', /^NOT STARTED .*nobody may/);
+  assert.match(
+    resultOf(denied).content[0]?.text ?? '',
+    /^NOT STARTED .*nobody may\. Nothing was run\. .*changed by its owner\.$/,
+  );
   world.send('{"jsonrpc":"2.0","id":3,"method":"ping","method":"tools/call","params":{"name":"write"}}\n');
   assert.equal(((await world.next())['error'] as { data: { code: string } }).data.code, 'MCP_MESSAGE_UNREADABLE');
   assert.deepEqual(world.effects(), []);
@@ -179,6 +182,7 @@ check('the same call again while the first is unknown is refused, and names what
   await world.call('hangs', { a: 1 }, 1);
   const again = await world.call('hangs', { a: 1 }, 2);
   assert.equal(outcomeOf(again)?.code, 'UNRESOLVED_TWIN');
+  assert.match(textOf(again), /Settle the earlier one first: holdfast operations settle status_[0-9a-f]{32} /);
   assert.equal(world.effects().length, 1);
 });
 
@@ -206,6 +210,7 @@ check('a guard whose run somebody stops elsewhere begins nothing more, and its r
   assert.equal(outcomeOf(await world.call('forbidden', { a: 1 }, 2))?.code, 'APPROVAL_PENDING');
   await elsewhere(world.dataDir, async ({ runtime: { runs, principal } }) => {
     const [run] = (await runs.list(principal, { limit: 1 })).items;
+    await assert.rejects(runs.resume(principal, run?.runId ?? ''), { code: 'RUN_BUSY' }, 'its guard has it');
     await runs.stop(principal, run?.runId ?? '');
   });
   for (const [name, args, id] of [

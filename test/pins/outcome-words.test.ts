@@ -76,6 +76,18 @@ check('a verified outcome, and one that was settled, say so', () => {
   for (const [outcome, line] of lines) assert.equal(outcomeLine(outcome), line);
 });
 
+check(
+  'what a tool or a person said stands in the line for people as it can be seen, and moves nothing on a screen',
+  () => {
+    const reason = 'no\u001b[31m\u202epaper\u0007';
+    const shown = String.raw`no\u001b[31m\u202epaper\u0007`;
+    for (const outcome of [OUTCOMES.not_started, OUTCOMES.not_done, OUTCOMES.failed])
+      assert.ok(outcomeLine({ ...outcome, reason } as CallOutcome).includes(shown), outcome.state);
+    const unknown = { ...OUTCOMES.unknown, resolve: reason } as CallOutcome;
+    assert.ok(outcomeLine(unknown).endsWith(shown));
+  },
+);
+
 check('an operation has the same words, and what is under way or untried is unknown', () => {
   const view = { known: 'done', receipt: null, verdict: null, lateReceipt: null } as unknown;
   const word = (known: string): unknown =>

@@ -4,6 +4,7 @@ import { settleByPerson, settleByStatus } from '../../calls/index.ts';
 import { fail, type JsonObject, unixSeconds } from '../../core/index.ts';
 import { Principal as OperationPrincipal } from '../../operations/index.ts';
 import type { Principal } from '../../sessions/index.ts';
+import { OF_THE_HOUSE } from '../authenticate.ts';
 import type { GatewayContext } from '../context.ts';
 import { route } from '../route.ts';
 import { id, none, page } from '../schemas/common.ts';
@@ -54,7 +55,7 @@ export const operationRoutes = [
     handle: async ({ gateway: { runtime }, principal }) => {
       // It reads the rows of every tenant.
       if (principal.tenant !== runtime.principal.tenant)
-        throw fail('ROLE_NOT_ALLOWED', 'The audit is for the tenant that runs the gateway.');
+        throw fail('ROLE_NOT_ALLOWED', 'The audit is for the tenant that runs the gateway.', { resolve: OF_THE_HOUSE });
       const { counts, foreign_key_violations: violations, ...audit } = await runtime.operations.audit();
       return {
         ...audit,

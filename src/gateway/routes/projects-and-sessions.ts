@@ -9,12 +9,12 @@ import {
   type Session,
   type SessionBranch,
 } from '../../sessions/index.ts';
-import { addProject, listProjects, type Project, requireProject } from '../../store/index.ts';
+import { addProject, listProjects, type Project } from '../../store/index.ts';
 import { z } from 'zod';
 import { route } from '../route.ts';
 import { id, none, page } from '../schemas/common.ts';
 import * as shape from '../schemas/sessions.ts';
-import { ANYONE, DEFAULT_PAGE, refOf, WORKERS } from './common.ts';
+import { ANYONE, DEFAULT_PAGE, projectOf, refOf, WORKERS } from './common.ts';
 
 const ofSession = z.strictObject({ session_id: id });
 
@@ -90,11 +90,11 @@ export const projectAndSessionRoutes = [
     reply: shape.begunSession,
     status: 201,
     creates: true,
-    handle: ({ gateway: { runtime }, principal, body, keep }) =>
-      runtime.store.write('gateway.new-session', async (tx) => {
-        const { project_id: projectId = runtime.projectId, name, task_summary: taskSummary } = body;
-        await requireProject(tx, refOf(principal), projectId);
-        const sessionId = await openSession(tx, runtime.calls.sessions, principal, {
+    handle: ({ gateway, principal, body, keep }) =>
+      gateway.runtime.store.write('gateway.new-session', async (tx) => {
+        const { project_id: asked, name, task_summary: taskSummary } = body;
+        const projectId = await projectOf(tx, gateway, principal, asked);
+        const sessionId = await openSession(tx, gateway.runtime.calls.sessions, principal, {
           projectId,
           ...(name === undefined ? {} : { name }),
           ...(taskSummary === undefined ? {} : { taskSummary }),

@@ -3,14 +3,13 @@ import { runDocument, viewOfRun } from '../../app/index.ts';
 import { fail, type JsonObject, LIMITS } from '../../core/index.ts';
 import type { RunRecord } from '../../runs/index.ts';
 import { type Principal, requireSession } from '../../sessions/index.ts';
-import { requireProject } from '../../store/index.ts';
 import { beginRun } from '../begin-run.ts';
 import { tellFailure } from '../carry-on.ts';
 import type { GatewayContext } from '../context.ts';
 import { route } from '../route.ts';
 import { id, none, page } from '../schemas/common.ts';
 import * as shape from '../schemas/runs.ts';
-import { ANYONE, DEFAULT_PAGE, refOf, WORKERS } from './common.ts';
+import { ANYONE, DEFAULT_PAGE, projectOf, WORKERS } from './common.ts';
 
 const ofRun = z.strictObject({ run_id: id });
 
@@ -117,15 +116,15 @@ export const runRoutes = [
 type NewRun = z.output<typeof shape.newRun>;
 
 /** The session that a run goes on with, in its own project, or the project of a new session. */
-async function placeOf({ runtime }: GatewayContext, principal: Principal, body: NewRun) {
+async function placeOf(gateway: GatewayContext, principal: Principal, body: NewRun) {
+  const { runtime } = gateway;
   const { session_id: rootFrameId, branch_id: branchId, project_id: asked } = body;
   if (rootFrameId !== undefined) await runtime.packages.requireTrusted(principal, rootFrameId);
   return runtime.store.read('gateway.run-place', async (tx) => {
     if (rootFrameId === undefined) {
       if (branchId !== undefined)
         throw fail('REQUEST_INVALID', 'A branch is named with its session.', { details: { where: 'body.branch_id' } });
-      const { projectId } = await requireProject(tx, refOf(principal), asked ?? runtime.projectId);
-      return { projectId };
+      return { projectId: await projectOf(tx, gateway, principal, asked) };
     }
     const { projectId } = await requireSession(tx, principal, rootFrameId);
     if (asked !== undefined && asked !== projectId)

@@ -16,7 +16,7 @@ export const none = z.strictObject({});
 
 /** A page of a list: `after` is the `next` of the page before. */
 export const page = z.strictObject({
-  after: z.string().min(1).max(LIMITS.httpIdUnits).optional(),
+  after: id.optional(),
   limit: z.int().min(1).max(LIMITS.httpPageEntries).optional(),
 });
 export const next = z.string().nullable();

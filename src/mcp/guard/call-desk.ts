@@ -1,7 +1,7 @@
 import type { Approvals } from '../../approvals/index.ts';
 import type { CallOutcome, CallPlace, CallsContext } from '../../calls/index.ts';
 import { outcomeDocument, outcomeForModel } from '../../calls/index.ts';
-import { displayText, type JsonObject, LIMITS } from '../../core/index.ts';
+import { canonicalJson, displayText, type JsonObject, LIMITS, sentence } from '../../core/index.ts';
 import type { Filesystem } from '../../effects/index.ts';
 import { doneLine, errorLine, keptLine, outcomeLine } from '../wire/write-line.ts';
 import { CallsOfGuard } from './calls-of-guard.ts';
@@ -139,10 +139,12 @@ export class CallDesk {
     }
   }
 
-  /** What else a model is told of an unknown call, where the guard itself can be asked about it. */
-  #settles(call: GuardedCall): string {
-    const asked = this.#options.sealed.policy.settleTool && call.described.status !== null;
-    return asked ? ` Ask what became of it with the tool ${SETTLE_TOOL.name}.` : '';
+  /** What else a model is told of an unknown call, where the guard itself can be asked about it: all that it sees is text. */
+  #settles(call: GuardedCall, outcome: CallOutcome): string {
+    if (outcome.state !== 'unknown' || outcome.statusRef === null) return '';
+    if (!this.#options.sealed.policy.settleTool || call.described.status === null) return '';
+    const asked = canonicalJson({ status_ref: outcome.statusRef });
+    return ` Ask what became of it with the tool ${SETTLE_TOOL.name}: ${asked}`;
   }
 
   #isSettling({ message }: GuardedCall): boolean {
@@ -166,7 +168,7 @@ export class CallDesk {
       this.#options.tell(
         `${displayText(call.message.name)} was reported as done, and what it should leave was not seen`,
       );
-    answer(call, outcome, this.#settles(call));
+    answer(call, outcome, this.#settles(call, outcome));
   }
 }
 
@@ -202,6 +204,11 @@ function answer(call: GuardedCall, outcome: CallOutcome, settles: string): void 
     case 'unknown':
       return channel.give(outcomeLine(message, { document, text: `${text}${settles}`, said }));
     case 'not_started':
-      return channel.give(outcomeLine(message, { document, text }));
+      return channel.give(outcomeLine(message, { document, text: `${text}${resolving(outcome)}` }));
   }
+}
+
+/** What resolves it, where the reason does not say so already. */
+function resolving({ reason, resolve }: Extract<CallOutcome, { state: 'not_started' }>): string {
+  return reason.includes(resolve) ? '' : ` ${sentence(resolve)}`;
 }

@@ -44,7 +44,9 @@ export function guardPolicies(sealed: SealedPolicy, names: GuardNames): PolicySe
     if (verdict.decision !== 'deny') return { decision: verdict.decision, reason: told };
     // In shadow mode nothing is refused: that it would have been is reported like a call that would have been held.
     if (policy.mode === 'shadow') return { decision: 'ask', reason: `It would have been refused: ${told}` };
-    return { decision: 'deny', reason: verdict.code === null ? told : `${told} (${verdict.code})` };
+    // The outcome has this code already; one that says more is told with the reason.
+    const more = verdict.code === null || verdict.code === 'POLICY_DENIED' ? '' : ` (${verdict.code})`;
+    return { decision: 'deny', reason: `${told}${more}` };
   };
   const revision = `${policy.revision.slice(0, 40)}.${policy.digest.slice(0, 16)}`;
   return { policies: [{ name: policy.name.slice(0, 64), revision, decide }], mode: policy.mode };
