@@ -139,7 +139,9 @@ function lengthOf(text: unknown): number {
 function usageOf(usage: unknown): ModelUsage {
   const given = (typeof usage === 'object' && usage !== null ? usage : {}) as Readonly<Record<string, unknown>>;
   const count = (value: unknown): number | null =>
-    typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+    typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= LIMITS.modelReplyTokens
+      ? value
+      : null;
   return { inputTokens: count(given['inputTokens']), outputTokens: count(given['outputTokens']) };
 }
 

@@ -112,6 +112,8 @@ check('a count of tokens that is none is left out', async () => {
   for (const [usage, counted] of [
     [{ inputTokens: -1, outputTokens: 1e99 }, [null, null]],
     [{ inputTokens: Number.NaN, outputTokens: 2 }, [null, 2]],
+    [{ inputTokens: 1_000_000_001, outputTokens: 1_000_000_000 }, [null, 1_000_000_000]],
+    [{ inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: 0 }, [null, 0]],
     [{ inputTokens: 1.5, outputTokens: '2' }, [null, null]],
     [undefined, [null, null]],
   ] as const) {

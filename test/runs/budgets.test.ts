@@ -102,3 +102,18 @@ check('a budget of cost without a price is refused', async (t) => {
   assert.throws(() => holdfast.agent({ model: forgetful, budgets: { maxCostMicros: 1 } }), { code: 'INVALID_VALUE' });
   assert.throws(() => holdfast.agent({ model: forgetful, budgets: { maxTokens: 0 } }), { code: 'INVALID_VALUE' });
 });
+
+check('a provider that counts more tokens than there are breaks no run: they are estimated', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const boasting: ModelFunction = async (request) => {
+    const reply = await callsThenDone([{}], [{}])(request);
+    const most = { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: Number.MAX_SAFE_INTEGER };
+    return typeof reply === 'string' ? { text: reply, usage: most } : { ...reply, usage: most };
+  };
+  const run = await holdfast.agent({ model: boasting, tools: [noteTool({ effect: 'read' })] }).run('go');
+  assert.equal(run.status, 'completed');
+  const { prompt, completion } = run.view.tokens;
+  assert.ok(prompt > 0 && prompt < 1000 && completion > 0 && completion < 1000, `${prompt} and ${completion}`);
+  const { items, damaged } = await holdfast.runtime.runs.list(holdfast.runtime.principal, { limit: 10 });
+  assert.deepEqual([items.map(({ runId }) => runId), damaged], [[run.id], []]);
+});

@@ -27,6 +27,11 @@ export const modelsLimits = {
     unit: 'bytes',
     why: 'Signatures that a provider wants back are a few kilobytes.',
   },
+  modelReplyTokens: {
+    max: 1_000_000_000,
+    unit: 'items',
+    why: 'Far above any reply and what it was asked with; what is counted over all turns stays a number that can be stored.',
+  },
   modelTurnMs: { max: 15 * 60_000, unit: 'ms', why: 'Longer silence of a provider is a failure.' },
   transcriptTurns: { max: 1_000, unit: 'items', why: 'A transcript is written or recorded for one session.' },
 } as const satisfies Record<string, Limit>;

@@ -37,7 +37,10 @@ import {
   checkedEvent,
   checkedGoals,
   checkedMessage,
+  checkedStatuses,
   newTrace,
+  pageAfter,
+  pageAfterId,
   pageLimit,
 } from '../trace/records.ts';
 import { FileBatches } from './batches.ts';
@@ -108,12 +111,14 @@ export class FileTraceStore implements TraceStore {
   listTraces(filter: TraceFilter = {}): Promise<readonly Trace[]> {
     return this.#told(() => {
       const limit = pageLimit(filter, LIMITS.tracePage);
+      const after = pageAfterId(filter);
+      const statuses = checkedStatuses(filter);
       const found: Trace[] = [];
       for (const name of this.#traceNames()) {
         if (found.length === limit) break;
-        if (filter.after !== undefined && name <= filter.after) continue;
+        if (name <= after) continue;
         const trace = this.#listed(name);
-        if (trace !== null && (filter.status?.includes(trace.status) ?? true)) found.push(trace);
+        if (trace !== null && (statuses?.includes(trace.status) ?? true)) found.push(trace);
       }
       return found;
     });
@@ -153,7 +158,8 @@ export class FileTraceStore implements TraceStore {
 
   getTraceMessages(traceId: string, page: PageRequest<number> = {}): Promise<readonly TraceMessage[]> {
     return this.#read(traceId, (folder) => {
-      const wanted = folder.numbers('messages').filter((sequence) => sequence > (page.after ?? 0));
+      const after = pageAfter(page);
+      const wanted = folder.numbers('messages').filter((sequence) => sequence > after);
       return readMessages(folder, wanted.slice(0, pageLimit(page, LIMITS.traceMessages)));
     });
   }
@@ -196,7 +202,7 @@ export class FileTraceStore implements TraceStore {
 
   getEvents(traceId: string, page: PageRequest<number> = {}): Promise<readonly TraceEvent[]> {
     return this.#read(traceId, (folder) => {
-      const after = page.after ?? 0;
+      const after = pageAfter(page);
       return readEvents(folder, eventNumbers(folder).slice(after, after + pageLimit(page)));
     });
   }

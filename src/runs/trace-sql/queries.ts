@@ -34,17 +34,21 @@ export const UPDATE_TRACE = `
 UPDATE traces SET (${CHANGING_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), updated_at = ?, finished_at = ?
 WHERE ${OWN} AND trace_id = ?`;
 
+/** How many events a trace has, whatever its counter says: a counter may have been set lower. */
+const EVENTS = `max(last_event_id,
+  (SELECT coalesce(max(e.event_id), 0) FROM trace_events e WHERE e.trace_id = traces.trace_id))`;
+
 /** sequence, prompt tokens, now, tenant, project, trace, most messages. Answers the event's number. */
 export const COUNT_MESSAGE = `
 UPDATE traces SET total_messages = total_messages + 1, last_sequence = max(last_sequence, ?),
-  total_prompt_tokens = total_prompt_tokens + ?, last_event_id = last_event_id + 1, updated_at = max(updated_at, ?)
+  total_prompt_tokens = total_prompt_tokens + ?, last_event_id = ${EVENTS} + 1, updated_at = max(updated_at, ?)
 WHERE ${OWN} AND trace_id = ? AND total_messages < ?
 RETURNING last_event_id`;
 
 /** now, tenant, project, trace, most events. Answers the event's number. */
 export const COUNT_EVENT = `
-UPDATE traces SET last_event_id = last_event_id + 1, updated_at = max(updated_at, ?)
-WHERE ${OWN} AND trace_id = ? AND last_event_id < ?
+UPDATE traces SET last_event_id = ${EVENTS} + 1, updated_at = max(updated_at, ?)
+WHERE ${OWN} AND trace_id = ? AND ${EVENTS} < ?
 RETURNING last_event_id`;
 
 const MESSAGE_COLUMNS = `trace_id, sequence, role, content, parent_sequence, branch_type, branch_id, prompt_tokens,

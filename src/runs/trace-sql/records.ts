@@ -24,7 +24,10 @@ import {
   checkedEvent,
   checkedGoals,
   checkedMessage,
+  checkedStatuses,
   newTrace,
+  pageAfter,
+  pageAfterId,
   pageLimit,
 } from '../trace/records.ts';
 import * as sql from './queries.ts';
@@ -62,8 +65,8 @@ export async function requireTrace(tx: ReadTx, scope: TraceScope, traceId: strin
 /** A page in the order of ids. Asked for the unfinished ones, it reads no others. */
 export async function pageOfTraces(tx: ReadTx, scope: TraceScope, filter: TraceFilter): Promise<readonly Trace[]> {
   const limit = pageLimit(filter);
-  const from = [scope.tenantId, scope.projectId, filter.after ?? ''];
-  const { status } = filter;
+  const from = [scope.tenantId, scope.projectId, pageAfterId(filter)];
+  const status = checkedStatuses(filter);
   if (status === undefined) return (await tx.all(sql.PAGE_OF_TRACES, [...from, limit])).map(traceOf);
   if (status.length === UNFINISHED.length && UNFINISHED.every((word) => status.includes(word)))
     return (await tx.all(sql.PAGE_OF_UNFINISHED, [...from, limit])).map(traceOf);
@@ -164,7 +167,7 @@ export async function pageOfMessages(
 ): Promise<readonly TraceMessage[]> {
   await requireTrace(tx, scope, traceId);
   const limit = pageLimit(page, LIMITS.traceMessages);
-  return (await tx.all(sql.PAGE_OF_MESSAGES, [traceId, page.after ?? 0, limit])).map(messageOf);
+  return (await tx.all(sql.PAGE_OF_MESSAGES, [traceId, pageAfter(page), limit])).map(messageOf);
 }
 
 /** Events in the order of their numbers; a gap is `TRACE_CORRUPT`. */
@@ -175,7 +178,7 @@ export async function pageOfEvents(
   page: PageRequest<number>,
 ): Promise<readonly TraceEvent[]> {
   await requireTrace(tx, scope, traceId);
-  const after = page.after ?? 0;
+  const after = pageAfter(page);
   const rows = await tx.all(sql.PAGE_OF_EVENTS, [traceId, after, pageLimit(page)]);
   const events = rows.map(eventOf);
   if (events.some((event, i) => event.eventId !== after + i + 1)) throw corrupt('events are missing');

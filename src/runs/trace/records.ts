@@ -22,7 +22,9 @@ import {
   type Trace,
   type TraceChange,
   TRACE_STATUSES,
+  type TraceFilter,
   type TraceMessage,
+  type TraceStatus,
 } from './model.ts';
 
 /** Bounds of one stored document of a trace. */
@@ -105,6 +107,7 @@ const CHANGE_CHECKS: Checks<TraceChange> = {
 
 /** A change with every field checked and copied. Throws `TRACE_RECORD_INVALID`, also for a field that there is not. */
 export function checkedChange(change: TraceChange): TraceChange {
+  if (typeof change !== 'object' || change === null) throw invalid('change', 'must be an object');
   const entries = Object.entries(change).map(([key, value]) => {
     if (!Object.hasOwn(CHANGE_CHECKS, key)) throw invalid(key.slice(0, 64), 'is not a field that can be changed');
     return [key, CHANGE_CHECKS[key as keyof TraceChange](value, key)];
@@ -159,6 +162,12 @@ const sequenceNumber = (value: unknown, field: string): number => {
   throw invalid(field, `must be from 1 to ${LIMITS.traceSequence}`);
 };
 
+const tokens = (value: unknown, field: string): number => {
+  const number = count(value, field);
+  if (number <= LIMITS.modelReplyTokens) return number;
+  throw invalid(field, `must be at most ${LIMITS.modelReplyTokens}`);
+};
+
 const orNull =
   <T>(check: (value: unknown, field: string) => T) =>
   (value: unknown, field: string): T | null =>
@@ -181,8 +190,8 @@ export function checkedMessage(message: TraceMessage): TraceMessage {
     parentSequence: orNull(count)(message.parentSequence, 'parent_sequence'),
     branchType: orNull(name)(message.branchType, 'branch_type'),
     branchId: orNull(name)(message.branchId, 'branch_id'),
-    promptTokens: orNull(count)(message.promptTokens, 'prompt_tokens'),
-    completionTokens: orNull(count)(message.completionTokens, 'completion_tokens'),
+    promptTokens: orNull(tokens)(message.promptTokens, 'prompt_tokens'),
+    completionTokens: orNull(tokens)(message.completionTokens, 'completion_tokens'),
     createdAt: count(message.createdAt, 'created_at'),
   };
 }
@@ -217,4 +226,18 @@ export function pageLimit(page: PageRequest<unknown>, most: number = LIMITS.trac
   const limit = page.limit ?? most;
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > most) throw invalid('limit', `must be from 1 to ${most}`);
   return limit;
+}
+
+/** The number that a page begins after; 0 for the first. Throws `TRACE_RECORD_INVALID`. */
+export const pageAfter = ({ after }: PageRequest<number>): number => (after === undefined ? 0 : count(after, 'after'));
+
+/** The id that a page of traces begins after; an empty text for the first. Throws `TRACE_ID_INVALID`. */
+export const pageAfterId = ({ after }: PageRequest<string>): string =>
+  after === undefined || after === '' ? '' : checkTraceId(after);
+
+/** The states that are asked for; undefined for all. Throws `TRACE_RECORD_INVALID`. */
+export function checkedStatuses({ status }: TraceFilter): readonly TraceStatus[] | undefined {
+  if (status === undefined) return undefined;
+  if (!Array.isArray(status)) throw invalid('status', 'must be a list');
+  return (status as readonly unknown[]).map((word) => oneOf(TRACE_STATUSES)(word, 'status'));
 }

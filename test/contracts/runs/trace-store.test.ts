@@ -147,6 +147,48 @@ for (const kind of TRACE_HOMES) {
     assert.equal(await store.appendEvent(TRACE, 'after', {}), 4);
   });
 
+  check(title('what is added goes on after what is stored, also where a counter is behind it'), async (t) => {
+    const { store } = await withTrace(kind, t);
+    for (const sequence of [1, 2, 3]) await store.addMessage(message({ sequence }));
+    await store.updateTrace(TRACE, { lastEventId: 0 });
+    assert.equal(await store.appendEvent(TRACE, 'after', {}), 4);
+    await store.updateTrace(TRACE, { lastEventId: 2 });
+    await store.addMessage(message({ sequence: 4 }));
+    assert.deepEqual(
+      (await store.getEvents(TRACE)).map(({ eventId }) => eventId),
+      [1, 2, 3, 4, 5],
+    );
+    assert.equal((await store.getTrace(TRACE))?.lastEventId, 5);
+  });
+
+  check(title('what is no place of a page, or no status, is refused and blamed on no record'), async (t) => {
+    const { store } = await withTrace(kind, t);
+    for (const sequence of [1, 2, 3]) await store.addMessage(message({ sequence }));
+    const invalid = { code: 'TRACE_RECORD_INVALID' };
+    for (const after of [-1, 0.5, Number.NaN, Infinity, 2 ** 53, '1', null] as number[]) {
+      await assert.rejects(store.getEvents(TRACE, { after }), invalid, String(after));
+      await assert.rejects(store.getTraceMessages(TRACE, { after }), invalid, String(after));
+    }
+    assert.deepEqual(
+      [await store.getEvents(TRACE, { after: 3 }), await store.getEvents(TRACE, { after: 99 })],
+      [[], []],
+    );
+    for (const after of [5, {}, '../x', '\0', null] as string[])
+      await assert.rejects(store.listTraces({ after }), { code: 'TRACE_ID_INVALID' }, JSON.stringify(after));
+    assert.equal((await store.listTraces({ after: '' })).length, 1);
+    for (const status of [null, 'running', ['nope']] as unknown as TraceStatus[][])
+      await assert.rejects(store.listTraces({ status }), invalid, JSON.stringify(status));
+    assert.deepEqual(await store.listTraces({ status: [] }), []);
+  });
+
+  check(title('no count of tokens makes a trace that cannot be read any more'), async (t) => {
+    const { store } = await withTrace(kind, t);
+    assert.throws(() => message({ sequence: 1, promptTokens: 1_000_000_001 }), { code: 'TRACE_RECORD_INVALID' });
+    assert.throws(() => message({ sequence: 1, completionTokens: 2 ** 53 - 1 }), { code: 'TRACE_RECORD_INVALID' });
+    for (const sequence of [1, 2]) await store.addMessage(message({ sequence, promptTokens: 1_000_000_000 }));
+    assert.equal((await store.getTrace(TRACE))?.totalPromptTokens, 2_000_000_000);
+  });
+
   check(title('a message comes back as it was stored, branches, tokens and number spelling included'), async (t) => {
     const { store } = await withTrace(kind, t);
     const parts = {
