@@ -17,6 +17,11 @@ export {
   type RunOptions,
   type RunSummary,
   type RunView,
+  type StandingRule,
+  type StandingRuleOptions,
+  type StandingRulePage,
+  type StandingRuleQuery,
+  type StandingRules,
 } from './app/index.ts';
 export {
   type AutonomyBudgets,

@@ -26,6 +26,7 @@ import { agentOf } from './agent-definition.ts';
 import type { NoticeOptions } from './notices/notices.ts';
 import { CARRY_ON_OPTIONS, OPEN_OPTIONS } from './option-shapes.ts';
 import { openRuntime, type Runtime } from './runtime.ts';
+import { StandingRules } from './standing-rules.ts';
 
 /** How a runtime is opened. Everything has a default but nothing is read from the environment. */
 export interface HoldfastOptions {
@@ -111,9 +112,12 @@ export interface AgentOptions {
  */
 export class Holdfast {
   readonly runtime: Runtime;
+  /** Standing rules: what is allowed, asked about or denied from now on, in a session, a project, or everywhere. */
+  readonly rules: StandingRules;
 
   private constructor(runtime: Runtime) {
     this.runtime = runtime;
+    this.rules = new StandingRules(runtime);
   }
 
   /**

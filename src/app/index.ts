@@ -50,6 +50,17 @@ export { activateTask, previewDocument, revertTask, SESSION_KEEPER } from './ses
 export { APPROVER_ROLE, type Runtime } from './runtime.ts';
 export { HOLDFAST_SCHEMAS } from './schemas.ts';
 export {
+  dropStandingRule,
+  listStandingRules,
+  putStandingRule,
+  type StandingRule,
+  standingRuleDocument,
+  type StandingRuleOptions,
+  type StandingRulePage,
+  type StandingRuleQuery,
+  StandingRules,
+} from './standing-rules.ts';
+export {
   backUpDataFolder,
   type CopyResult,
   migrateDataFolder,

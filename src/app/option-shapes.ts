@@ -133,6 +133,17 @@ export const RUN_OPTIONS: FieldShapes = {
   },
 };
 
+/** The options of `rules.put`; the letters of a tool and who has the session or the project is told by `putRule`. */
+export const RULE_OPTIONS: FieldShapes = {
+  needed: { decision: wordOption(['allow', 'ask', 'deny']), tool: textOption() },
+  optional: { pattern: textOption(LIMITS.approvalTextCodePoints), sessionId: textOption(), projectId: textOption() },
+};
+
+/** The options of `rules.list`. */
+export const RULE_PAGE_OPTIONS: FieldShapes = {
+  optional: { after: stringOption, limit: wholeOption(1, Number.MAX_SAFE_INTEGER) },
+};
+
 /** The options of `carryOnDecided`. */
 export const CARRY_ON_OPTIONS: FieldShapes = { optional: { listener: listenerOption, onError: functionOption } };
 

@@ -3,7 +3,7 @@ import { appendEvent, type Principal, type SessionContext } from '../sessions/in
 import type { Tx } from '../store/index.ts';
 import type { CheckedEdit } from './edits.ts';
 import { type Command, type Refusal, step } from './machine.ts';
-import type { PermissionRequest, RequestedAction, RequestState } from './model.ts';
+import type { ApproverRule, PermissionRequest, RequestedAction, RequestState } from './model.ts';
 import * as sql from './queries.ts';
 import { eventOf, insertRequest, requireRequest, sealAction, tellPending } from './requests.ts';
 
@@ -83,10 +83,14 @@ function commandOf(verdict: Verdict, principal: Principal, newRequestId: string)
   return { do: act, by: principal.subject, digest, message: verdict.message ?? null };
 }
 
+/** Whether somebody is named, by role or by subject. */
+export const mayDecide = ({ roles, subjects }: ApproverRule, principal: Principal): boolean =>
+  subjects.includes(principal.subject) || roles.some((role) => principal.roles.includes(role));
+
 /** Whoever decides must be named by the request, by role or by subject, and must not be who asked unless it says so. */
 export function requireApprover(action: RequestedAction, principal: Principal): void {
-  const { roles, subjects, requesterMayDecide } = action.approver;
-  if (!subjects.includes(principal.subject) && !roles.some((role) => principal.roles.includes(role)))
+  const { requesterMayDecide } = action.approver;
+  if (!mayDecide(action.approver, principal))
     throw fail('APPROVER_NOT_ALLOWED', 'You are not among those who may decide this request.');
   if (!requesterMayDecide && principal.subject === action.requestedBy)
     throw fail('APPROVER_IS_REQUESTER', 'Whoever asked for this action may not decide it.');

@@ -30,7 +30,7 @@ export { decide, type DecideResult, type Verdict } from './decisions.ts';
 export { actionDigest, argumentsSha256, callArgumentHash } from './digests.ts';
 export { escapeForDisplay, type ShownRequest, showRequest } from './display.ts';
 export { changedFields, CheckedEdit, checkEdit, type EditVerdict, type ValidateArguments } from './edits.ts';
-export { matchesPattern } from './glob.ts';
+export { isExactName, matchesPattern } from './glob.ts';
 export { confirmationGate, type ConfirmationDenial, type GrantedCall, grantFits, grantOf } from './grants.ts';
 export { type Command, mismatch, type Refusal, type Step, step } from './machine.ts';
 export type {
@@ -61,7 +61,17 @@ export {
 } from './policy.ts';
 export { projectBatch } from './projection.ts';
 export { hasPending, latestRequest, type NewRequest, requestPermission, requireRequest } from './requests.ts';
-export { dropRule, importedDecision, importRule, listRules, type NewRule, putRule, rulesFor } from './rules.ts';
+export {
+  dropRule,
+  importedDecision,
+  importRule,
+  listRules,
+  type NewRule,
+  pageOfRules,
+  putRule,
+  requireRuleMaker,
+  rulesFor,
+} from './rules.ts';
 export { Approvals, argumentsOf, type Said } from './service.ts';
 export { approvalsSchema } from './tables.ts';
 export { cancelRequests, consume, type OpenRequests, recheck, sweepExpired, type SweepResult } from './use.ts';

@@ -120,10 +120,16 @@ function voiceOfRule(rule: PermissionRule, call: ProposedCall): Voice[] {
   // An allow that no person made gives nothing; an unknown word asks.
   const decision = rule.decision === 'allow' && !person ? 'ask' : rule.decision;
   const lowersTool = person && decision === 'allow' && isExactName(rule.tool);
-  const reason = `A standing rule says ${decision} for ${rule.tool} on ${rule.pattern}.`;
+  const reason = `A standing rule says ${decision} for ${rule.tool} on ${toldPattern(rule.pattern)}.`;
   const by = policyApprover({ name: `rule.${rule.ruleId}`, revision: String(rule.updatedAt) });
   return [{ decision, by, reason, lowersTool, isRule: true }];
 }
+
+/** A pattern may be as long as a reason may be: of a longer one than this, a reason tells the beginning. */
+const PATTERN_TOLD = 1024;
+
+const toldPattern = (pattern: string): string =>
+  pattern.length <= PATTERN_TOLD ? pattern : `${pattern.slice(0, PATTERN_TOLD).toWellFormed()}…`;
 
 function policyVoices(call: ProposedCall, principal: Principal, policies: readonly Policy[]): Voice[] {
   return policies.flatMap((policy) => {

@@ -74,12 +74,16 @@ INSERT INTO permission_rules (rule_id, tenant_id, scope, scope_id, tool, pattern
 ON CONFLICT (tenant_id, scope, scope_id, tool, pattern) DO UPDATE SET decision = excluded.decision,
   made_by_kind = excluded.made_by_kind, made_by = excluded.made_by, updated_at = excluded.updated_at
 RETURNING *`;
-export const DROP_RULE = `DELETE FROM permission_rules WHERE rule_id = ? AND tenant_id = ?`;
+export const DROP_RULE = `DELETE FROM permission_rules WHERE rule_id = ? AND tenant_id = ? RETURNING *`;
+export const PAGE_OF_RULES = `SELECT * FROM permission_rules WHERE tenant_id = ? AND rule_id > ?
+ORDER BY rule_id LIMIT ?`;
 export const LIST_RULES = `SELECT * FROM permission_rules WHERE tenant_id = ? AND scope = ? AND scope_id = ?
 ORDER BY tool, pattern LIMIT ?`;
 export const LIST_RULES_FOR = `SELECT * FROM permission_rules WHERE tenant_id = ?
 AND (scope = 'global' OR (scope = 'project' AND scope_id = ?) OR (scope = 'conversation' AND scope_id = ?)) LIMIT ?`;
-export const COUNT_RULES = `SELECT COUNT(*) AS rules FROM permission_rules WHERE tenant_id = ?`;
+/** How many there are beside the one that is made or replaced. */
+export const COUNT_OTHER_RULES = `SELECT COUNT(*) AS rules FROM permission_rules
+WHERE tenant_id = ? AND NOT (scope = ? AND scope_id = ? AND tool = ? AND pattern = ?)`;
 export const OWNS_PROJECT = `SELECT 1 AS owns FROM projects WHERE project_id = ? AND tenant_id = ?`;
 export const OWNS_SESSION = `SELECT 1 AS owns FROM sessions WHERE root_frame_id = ? AND tenant_id = ?`;
 

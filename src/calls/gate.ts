@@ -8,6 +8,7 @@ import {
   type PolicyVerdict,
 } from '../approvals/index.ts';
 import { copyJson } from '../core/index.ts';
+import type { Principal } from '../sessions/index.ts';
 import { argumentsOf } from './arguments-of.ts';
 import type { CallsContext } from './context.ts';
 import { approvedRevision } from './identity.ts';
@@ -35,7 +36,20 @@ export function judge(
     toolAsks: call.toolAsks === true || terms.askForEach === true,
   };
   const set: PolicySet = { ...context.policies, policies: [...context.policies.policies, ownVoice(call, writes)] };
-  return judgeCall(proposed, place.principal, rules, set);
+  return judgeCall(proposed, place.principal, rulesThatCount(context, place.principal, rules), set);
+}
+
+/** Where whoever asks may not decide, what they allowed once for all decides nothing of what they ask for. */
+function rulesThatCount(
+  context: CallsContext,
+  { subject }: Principal,
+  rules: readonly PermissionRule[],
+): readonly PermissionRule[] {
+  const ownAllow = ({ decision, madeBy }: PermissionRule): boolean =>
+    decision === 'allow' && madeBy.kind === 'person' && madeBy.subject === subject;
+  // Who may decide can have to be worked out, so it is asked last.
+  if (!rules.some(ownAllow) || context.approver.requesterMayDecide) return rules;
+  return rules.filter((rule) => !ownAllow(rule));
 }
 
 function ownVoice(call: PreparedCall, writes: boolean): Policy {

@@ -52,6 +52,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./approvals.ts'),
   },
   {
+    name: 'rules',
+    summary: 'List, make and drop standing rules: what is allowed, asked about or denied from now on',
+    load: () => import('./rules.ts'),
+  },
+  {
     name: 'operations',
     summary: 'List, show, dispatch, ask about, deliver, settle and audit what was done outside',
     load: () => import('./operations.ts'),

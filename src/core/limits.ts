@@ -47,8 +47,11 @@ export const LIMITS: Readonly<Record<LimitName, number>> = Object.freeze(
 );
 
 /** Passes when `actual` is within the bound; else throws `LIMIT_REACHED` naming the bound. Call it before spending memory. */
-export function requireWithin(name: LimitName, actual: number): void {
+export function requireWithin(name: LimitName, actual: number, resolve?: string): void {
   const { max, unit } = LIMIT_TABLE[name];
   if (actual <= max) return;
-  throw fail('LIMIT_REACHED', `The limit ${name} is ${max} ${unit}.`, { details: { limit: name, max, actual } });
+  throw fail('LIMIT_REACHED', `The limit ${name} is ${max} ${unit}.`, {
+    details: { limit: name, max, actual },
+    ...(resolve === undefined ? {} : { resolve }),
+  });
 }

@@ -105,7 +105,7 @@ export const approvalsErrorCodes = {
     http: 404,
     exit: 2,
     retryable: false,
-    resolve: 'List the rules and use one of their ids.',
+    resolve: 'List the rules with `holdfast rules list` and use one of their ids.',
   },
   POLICY_CONFLICT: {
     family: 'conflict',
