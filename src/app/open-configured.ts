@@ -79,6 +79,9 @@ function toolsOf(servers: ReadonlyMap<string, readonly Tool[]>, name: string): r
 }
 
 async function closeAll(holdfast: Holdfast, connections: readonly McpConnection[]): Promise<void> {
-  await holdfast.close();
-  await Promise.allSettled(connections.map((connection) => connection.close()));
+  try {
+    await holdfast.close();
+  } finally {
+    await Promise.allSettled(connections.map((connection) => connection.close()));
+  }
 }

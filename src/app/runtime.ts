@@ -193,15 +193,23 @@ async function assemble(
   const stopRecovery = startRecovery({ runs, autonomy, instanceId, everyMs: leaseMs, damaged, onDamage });
   const told = { store, approvals, clock, principal };
   const stopNotices = options.notices ? startNotices(told, options.notices) : noNotices;
-  const closeAll = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
     await Promise.all([stopExpiry(), stopRecovery(), stopNotices()]);
     await runs.close();
     await life.stop();
-    await store.close();
   };
-  const close = (): Promise<void> => (closing ??= closeAll());
+  const close = (): Promise<void> => (closing ??= closeAfter(end(), store));
   const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy, supervisor, packages };
   return { store, principal, projectId, ...parts, reconciled, damaged, comeBack, lost, close };
+}
+
+/** A full disk, or a clock that went back, keeps an end from being written down, and nothing open. */
+async function closeAfter(end: Promise<void>, store: Store): Promise<void> {
+  try {
+    await end;
+  } finally {
+    await store.close();
+  }
 }
 
 /** A repair starts only from a workspace of which every content was read just before. */
