@@ -180,8 +180,13 @@ export const UPDATE_RUN = `${RUN_CHANGES.update} WHERE run_id = ? AND status = ?
 /** Leaves an active run unusable. */
 export const ABANDON_RUN = `UPDATE auto_mode_runs SET abandoned_at = ?, abandoned_by_checkpoint_id = ?
 WHERE run_id = ? AND finished_at IS NULL AND abandoned_at IS NULL`;
-/** Runs that processes have left open, from an id on, with their tenant. */
-export const OPEN_RUNS = `SELECT r.run_id, r.owner_instance_id, s.tenant_id, r.selection_json ->> '$.source' AS source,
+/** The same, by the head of its branch: time, run. Reads nothing of a row that may be damaged. */
+export const ABANDON_SWEPT = `UPDATE auto_mode_runs SET abandoned_at = ?, abandoned_by_checkpoint_id =
+  (SELECT b.head_checkpoint_id FROM session_branches b WHERE b.branch_id = auto_mode_runs.branch_id)
+WHERE run_id = ? AND finished_at IS NULL AND abandoned_at IS NULL`;
+/** Runs that processes have left open, from an id on, with their tenant; whether it can be told who began each. */
+export const OPEN_RUNS = `SELECT r.run_id, r.owner_instance_id, s.tenant_id, json_valid(r.selection_json) AS is_told,
+  CASE WHEN json_valid(r.selection_json) THEN r.selection_json ->> '$.source' END AS source,
   EXISTS (SELECT 1 FROM instances i WHERE i.instance_id = r.owner_instance_id
     AND i.ended_at_ms IS NULL AND i.lease_until_ms > ?) AS live
 FROM auto_mode_runs r JOIN sessions s ON s.root_frame_id = r.root_frame_id

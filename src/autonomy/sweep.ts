@@ -1,5 +1,4 @@
 import type { Principal } from '../sessions/index.ts';
-import { requireBranch } from '../sessions/index.ts';
 import type { Store } from '../store/index.ts';
 import { completeAssessment } from './assessments.ts';
 import { terminateRun } from './candidates.ts';
@@ -29,7 +28,7 @@ const ROWS = 100;
  * Closes the runs of other owners that are no live process: started reviews and assessments end as unavailable, a
  * started repair as unknown, the run as `review_unavailable`. One that cannot be closed truthfully is only marked
  * abandoned; one bad row does not stop the sweep. Runs of `ownInstanceId` are never touched, nor those that a supervisor
- * began: these are resumed where they stood.
+ * began, or of which that cannot be told: these are resumed where they stood, or named by the audit.
  */
 export async function sweepRuns(store: Store, context: AutonomyContext, ownInstanceId: string): Promise<SweptRuns> {
   const closed: string[] = [];
@@ -43,6 +42,7 @@ export async function sweepRuns(store: Store, context: AutonomyContext, ownInsta
       after = String(row['run_id']);
       if (row['owner_instance_id'] === ownInstanceId || Number(row['live']) !== 0) continue;
       if (row['source'] === SUPERVISOR) continue;
+      if (Number(row['is_told']) === 0) continue;
       const principal: Principal = { tenant: String(row['tenant_id']), subject: 'restart', roles: [] };
       const end = await sweepOne(store, context, principal, after);
       ({ closed, abandoned, waiting })[end].push(after);
@@ -64,11 +64,9 @@ async function sweepOne(
     const code = codeOf(error);
     if (code === null || code.startsWith('STORE_')) throw error;
     if (code === 'SESSION_REVERTING') return 'waiting';
-    await store.write('autonomy.abandon', async (tx) => {
-      const run = await requireRun(tx, principal, runId);
-      const branch = await requireBranch(tx, principal, run.root_frame_id, run.branch_id);
-      await tx.run(sql.ABANDON_RUN, [context.sessions.clock.nowMs(), branch.headCheckpointId, runId]);
-    });
+    // Whatever of the run cannot be read, the mark can be put there.
+    const params = [context.sessions.clock.nowMs(), runId];
+    await store.write('autonomy.abandon', (tx) => tx.run(sql.ABANDON_SWEPT, params));
     return 'abandoned';
   }
 }

@@ -1,6 +1,8 @@
-import { getSetting, putSetting, revertMarkerKey } from '../../../src/sessions/index.ts';
+import { getSetting, openSession, putSetting, requireSession, revertMarkerKey } from '../../../src/sessions/index.ts';
 import { registerInstance } from '../../../src/store/index.ts';
+import { disarm } from '../../support/autonomy-attacks.ts';
 import { assert, check } from '../../support/index.ts';
+import { OWNER } from '../../support/session-world.ts';
 import {
   type AutonomyWorld,
   allocate,
@@ -11,6 +13,7 @@ import {
   candidate,
   line,
   markStarted,
+  newRun,
   openAutonomyWorld,
   projected,
   rawRow,
@@ -74,10 +77,35 @@ check('runs of this process, of live ones, and under an unfinished revert are le
   assert.deepEqual((await swept(world)).closed, ['run-1']);
 });
 
-check('one damaged run does not stop the sweep', async () => {
-  await using world = await openAutonomyWorld();
-  await start(world);
-  behind(world, (db) => db.exec("UPDATE auto_mode_runs SET mode = 'off'"));
-  assert.deepEqual((await swept(world)).abandoned, ['run-1']);
-  assert.equal((await start(world, secondRun)).created, true);
-});
+for (const [damage, end] of [
+  ["mode = 'off'", 'abandoned'],
+  ["budgets_json = '{'", 'abandoned'],
+  ['state_revision = 1 << 60', 'abandoned'],
+  // Who began it cannot be told, and what a supervisor began is not the sweep's.
+  ["selection_json = '{'", 'left'],
+] as const)
+  check(`one damaged run does not stop the sweep: ${damage}`, async () => {
+    await using world = await openAutonomyWorld();
+    await start(world);
+    const other = await anotherSession(world);
+    const place = { rootFrameId: other, branchId: other };
+    await world.autonomy.startRun(OWNER, newRun(other, { ...secondRun, ...place, key: 'turn-2:auto-run' }));
+    behind(world, (db) => {
+      disarm(db);
+      db.exec(`UPDATE auto_mode_runs SET ${damage} WHERE run_id = 'run-1'`);
+    });
+    const abandoned = end === 'abandoned' ? ['run-1'] : [];
+    assert.deepEqual(await swept(world), { closed: ['run-2'], abandoned, waiting: [] });
+    const row = rawRow(world, "SELECT abandoned_at FROM auto_mode_runs WHERE run_id = 'run-1'");
+    assert.equal(row['abandoned_at'] === null, end === 'left');
+    if (end === 'abandoned') {
+      const third = { runId: 'run-3', turnId: 'turn-3', executionId: 'execution-3', key: 'turn-3:auto-run' };
+      assert.equal((await start(world, third)).created, true);
+    }
+  });
+
+const anotherSession = (world: AutonomyWorld): Promise<string> =>
+  world.store.write('test.session', async (tx) => {
+    const { projectId } = await requireSession(tx, OWNER, world.root);
+    return openSession(tx, world.context, OWNER, { projectId });
+  });
