@@ -29,6 +29,7 @@ export {
   type CallView,
   runDocument,
   type RunSummary,
+  standingsOf,
   supervisionDocument,
   type RunView,
   viewOfRun,

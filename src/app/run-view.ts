@@ -147,6 +147,28 @@ export async function viewOfRun(
   };
 }
 
+/**
+ * How runs of a list stand: what `viewOfRun` says of each, by counting its calls. One statement a run, in one snapshot.
+ */
+export async function standingsOf(
+  runtime: Runtime,
+  principal: Principal,
+  runs: readonly RunRecord[],
+): Promise<readonly Pick<RunView, 'outcome' | 'reason'>[]> {
+  const unknown = await runtime.store.read('app.run-standings', async (tx) => {
+    const counts: number[] = [];
+    for (const { place } of runs) counts.push((await countCallsOfTurn(tx, principal, place, RESULT_PATHS)).unknown);
+    return counts;
+  });
+  return Promise.all(
+    runs.map(async (run, at) => {
+      const summary = { unknown: unknown[at] ?? 0 };
+      const damage = await runtime.runs.damageOf(run);
+      return { outcome: damage ? 'unknown' : outcomeOf(run, summary), reason: reasonOf(run, summary) };
+    }),
+  );
+}
+
 /** What the ledger tells of a run: all of it, or of its calls a page and the number of the others. */
 async function readTurn(tx: ReadTx, principal: Principal, { place }: RunRecord, page: PageQuery | undefined) {
   const { groups, next } = await historyOfTurn(tx, principal, place, page);
@@ -174,7 +196,7 @@ export function sideBranchView({ group, side }: GroupWithCalls): SideBranchView 
   return { branchId: group.groupId, type, turnsUsed: turns.length, maxTurns, state, text, cut };
 }
 
-function outcomeOf(run: RunRecord, { unknown }: RunSummary): RunView['outcome'] {
+function outcomeOf(run: RunRecord, { unknown }: Pick<RunSummary, 'unknown'>): RunView['outcome'] {
   // While a living process carries it out, what has started is under way: each call says so itself.
   if (run.state.status === 'running' && run.state.ownerInstanceId !== null) return null;
   if (unknown > 0) return 'unknown';
@@ -182,7 +204,7 @@ function outcomeOf(run: RunRecord, { unknown }: RunSummary): RunView['outcome'] 
 }
 
 /** A run that ended on an unknown outcome says so until everything of it is known: from then on, that it can go on. */
-function reasonOf({ runId, parent, state }: RunRecord, { unknown }: RunSummary): string {
+function reasonOf({ runId, parent, state }: RunRecord, { unknown }: Pick<RunSummary, 'unknown'>): string {
   if (state.status !== 'failed') return '';
   if (state.code !== 'OUTCOME_UNKNOWN' || unknown > 0) return state.message;
   const goOn = parent === null ? `; to go on: holdfast runs resume ${runId}` : '';

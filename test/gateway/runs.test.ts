@@ -96,6 +96,10 @@ check('what is unknown is settled by a person who may, once, and nobody else', a
   const settled = await approver.settleOperation(ref, verdict);
   assert.deepEqual([settled.outcome, settled.verdict?.decided_by], ['not_done', 'approver']);
   await assert.rejects(approver.settleOperation(ref, verdict), refusal('OPERATION_SETTLED', 409));
+  const [listed] = (await agent.listRuns()).runs;
+  const shown = await agent.showRun(runId);
+  assert.deepEqual([listed?.outcome, listed?.reason], [null, shown.reason], 'a list says what the run says');
+  assert.match(shown.reason, /is known by now/);
   assert.equal((await (await client(['admin'])).auditOperations()).passed, true);
 });
 

@@ -1,5 +1,5 @@
 import picocolors from 'picocolors';
-import { type Holdfast, viewOfRun } from '../../src/app/index.ts';
+import { type Holdfast, standingsOf, viewOfRun } from '../../src/app/index.ts';
 import { runLines } from '../../src/cli/run-lines.ts';
 import { putRule } from '../../src/approvals/index.ts';
 import { settleByPerson } from '../../src/calls/index.ts';
@@ -427,8 +427,17 @@ check('what the guard left unknown is settled by a person in another process', a
   await world.ended;
   const said = { verdict: 'done', reason: 'seen in the world' } as const;
   const settle = ({ runtime }: Holdfast) => settleByPerson(runtime.calls, runtime.principal, ref, said);
+  const listed = async ({ runtime }: Holdfast) => {
+    const { items } = await runtime.runs.list(runtime.principal, { limit: 1 });
+    return (await standingsOf(runtime, runtime.principal, items)).map(({ outcome }) => [
+      items[0]?.state.status,
+      outcome,
+    ]);
+  };
+  assert.deepEqual(await elsewhere(world.dataDir, listed), [['completed', 'unknown']]);
   await assert.rejects(elsewhere(world.dataDir, settle), { code: 'OPERATION_LEASE_RUNNING' });
   assert.equal((await elsewhere(world.dataDir, settle, 3_600_000)).state, 'done');
+  assert.deepEqual(await elsewhere(world.dataDir, listed), [['completed', null]]);
 });
 
 check('a server that floods its standard error, writes garbage and changes its list: all of it passes', async (t) => {

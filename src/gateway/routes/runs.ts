@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { runDocument, viewOfRun } from '../../app/index.ts';
+import { runDocument, type RunView, standingsOf, viewOfRun } from '../../app/index.ts';
 import { fail, type JsonObject, LIMITS } from '../../core/index.ts';
 import type { RunRecord } from '../../runs/index.ts';
 import { type Principal, requireSession } from '../../sessions/index.ts';
@@ -29,7 +29,9 @@ export const runRoutes = [
     handle: async ({ gateway: { runtime }, principal, query: { after, limit = DEFAULT_PAGE } }) => {
       const found = await runtime.runs.list(principal, after === undefined ? { limit } : { limit, before: after });
       const damaged = found.damaged.map(({ runId, code, why }) => ({ run_id: runId, code, why }));
-      return { runs: found.items.map(entryDocument), damaged, next: found.next };
+      const standings = await standingsOf(runtime, principal, found.items);
+      const runs = found.items.map((run, at) => entryDocument(run, standings[at]));
+      return { runs, damaged, next: found.next };
     },
   }),
   route({
@@ -141,7 +143,7 @@ async function requireDecided({ runtime }: GatewayContext, principal: Principal,
 }
 
 /** A run of a list: the row, without its calls. */
-function entryDocument(run: RunRecord): JsonObject {
+function entryDocument(run: RunRecord, standing: Pick<RunView, 'outcome' | 'reason'> | undefined): JsonObject {
   const { state } = run;
   return {
     run_id: run.runId,
@@ -149,17 +151,11 @@ function entryDocument(run: RunRecord): JsonObject {
     agent: run.agent,
     task: run.task,
     status: state.status,
-    outcome: outcomeOf(state),
-    reason: state.status === 'failed' ? state.message : '',
+    outcome: standing?.outcome ?? null,
+    reason: standing?.reason ?? '',
     turns_used: run.turnsUsed,
     tokens: { prompt: run.promptTokens, completion: run.completionTokens },
     created_at: run.createdAt,
     updated_at: run.updatedAt,
   };
-}
-
-/** Nothing says "failed" alone about something that may have happened. */
-function outcomeOf(state: RunRecord['state']): 'unknown' | 'interrupted' | null {
-  if (state.status === 'failed') return state.code === 'OUTCOME_UNKNOWN' ? 'unknown' : null;
-  return state.status === 'running' && state.ownerInstanceId === null ? 'interrupted' : null;
 }
