@@ -1,11 +1,12 @@
 // Runs the tests under node:test: everything under test/, or the files and folders given.
 //   npm test · npm test -- test/contracts/operations · npm test -- --name 'OPS-17'
-// What took longest last time begins first, so that no long file is left alone at the end.
+// What took longest last time begins first, so that nothing long is left alone at the end. Light files share processes.
 import { createWriteStream, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { run } from 'node:test';
 import { junit } from 'node:test/reporters';
 import closingLines, { isFileItself } from './closing-lines.ts';
+import { processesOf, programsOf } from './test-processes.ts';
 
 const LONGEST_FILE_MS = 300_000;
 const root = join(import.meta.dirname, '..');
@@ -30,14 +31,17 @@ const args = process.argv.slice(2);
 const nameAt = args.indexOf('--name');
 const pattern = nameAt >= 0 ? args.splice(nameAt, 2)[1] : undefined;
 const times = readTimes();
-const files = testFiles(args.length > 0 ? args : ['test'])
-  .map((file) => ({ file, ms: times[file] ?? Number.POSITIVE_INFINITY }))
-  .sort((a, b) => (a.ms === b.ms ? a.file.localeCompare(b.file) : b.ms - a.ms))
-  .map(({ file }) => join(root, file));
+const msOf = (file: string): number => times[file] ?? Number.POSITIVE_INFINITY;
+const files = testFiles(args.length > 0 ? args : ['test']);
 if (files.length === 0) {
   console.error('no test files there');
   process.exit(2);
 }
+const processes = processesOf(root, files)
+  .map((together) => ({ together, ms: together.reduce((sum, file) => sum + msOf(file), 0) }))
+  .sort((a, b) => (a.ms === b.ms ? String(a.together).localeCompare(String(b.together)) : b.ms - a.ms))
+  .map(({ together }) => together);
+const programs = programsOf(root, join(reports, 'test-processes'), processes);
 
 process.chdir(root);
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/node');
@@ -47,7 +51,7 @@ let ran = 0;
 let failed = 0;
 const seen = new Map<string, number>();
 const events = run({
-  files,
+  files: programs,
   concurrency: 2,
   timeout: LONGEST_FILE_MS,
   ...(pattern === undefined ? {} : { testNamePatterns: [pattern] }),
@@ -60,9 +64,10 @@ events.on('test:fail', () => {
 events.on('test:pass', (test) => {
   if (!isFileItself(test)) ran += 1;
 });
-// One summary a file, and one for all of them that names no file.
+// One summary a process, and one for all of them that names no file. Files that share a process share its time.
 events.on('test:summary', ({ file, duration_ms }) => {
-  if (file !== undefined) seen.set(relative(root, file), Math.round(duration_ms));
+  const together = processes[programs.indexOf(file ?? '')] ?? [];
+  for (const each of together) seen.set(each, Math.round(duration_ms / together.length));
 });
 events.compose(closingLines).pipe(process.stdout);
 events.compose(junit).pipe(createWriteStream(join(reports, 'junit.xml')));

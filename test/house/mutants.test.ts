@@ -17,7 +17,10 @@ const FILES = {
 /** A small tree with the real runner of tests. */
 async function smallTree(t: TestContext): Promise<string> {
   const folder = await temporaryFolder(t);
-  const runner = ['scripts/test.ts', 'scripts/closing-lines.ts'].map((path) => [path, readFileSync(join(ROOT, path))]);
+  const runner = ['test.ts', 'test-processes.ts', 'closing-lines.ts'].map((name) => {
+    const path = join('scripts', name);
+    return [path, readFileSync(join(ROOT, path))];
+  });
   for (const [path, text] of [...Object.entries(FILES), ...runner] as [string, string | Buffer][]) {
     mkdirSync(join(folder, dirname(path)), { recursive: true });
     writeFileSync(join(folder, path), text);

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { isAlone } from '../../scripts/test-processes.ts';
 import { ROOT } from '../structure/repository-files.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 
@@ -19,7 +20,7 @@ async function runOn(t: TestContext, files: Record<string, string>, ...args: str
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const result = spawnSync(process.execPath, ['scripts/test.ts', ...args], { cwd: folder, env, encoding: 'utf8' });
   const counts = /(\d+) passed, (\d+) failed, (\d+) skipped\n$/.exec(result.stdout)?.slice(1).map(Number);
-  return { status: result.status, counts, text: result.stdout + result.stderr };
+  return { folder, status: result.status, counts, text: result.stdout + result.stderr };
 }
 
 check('green is 0, and the last line counts', async (t) => {
@@ -54,4 +55,42 @@ check('a name that no test bears, and a place without tests, are no success', as
   assert.equal((await runOn(t, files, '--name', 'no-such-name')).status, 1);
   assert.equal((await runOn(t, files, 'scripts')).status, 2);
   assert.equal((await runOn(t, files, '--name', '^a$')).status, 0);
+});
+
+check(
+  'light files of a folder share a process; one that does not load is red by its name, and the others run',
+  async (t) => {
+    const seen = "import { appendFileSync } from 'node:fs';\nappendFileSync('seen', `${process.pid}\\n`);\n";
+    const names = Array.from({ length: 14 }, (_, i) => `${String.fromCharCode(97 + i)}.test.ts`);
+    const text = (name: string): string =>
+      name === 'c.test.ts' ? "throw new Error('why not');" : `${seen}check('${name}', () => assert.ok(true));`;
+    const result = await runOn(t, Object.fromEntries(names.map((name) => [name, text(name)])));
+    assert.deepEqual([result.status, result.counts], [1, [13, 1, 0]]);
+    assert.match(result.text, /✖ test\/c\.test\.ts\n[^]*why not/);
+    const processes = readFileSync(join(result.folder, 'seen'), 'utf8').trim().split('\n');
+    assert.deepEqual([processes.length, new Set(processes).size], [13, 3]);
+  },
+);
+
+check('a file that changes its process, looks at it, or hooks every test of it has one to itself', () => {
+  const own = [
+    "process.env['A'] = 'b';",
+    "process.on('warning', seen);",
+    "process.chdir('/');",
+    'process.memoryUsage().rss;',
+    'gc();',
+    'globalThis.fetch = never;',
+    "t.mock.timers.enable({ apis: ['setTimeout'] });",
+    "import { after } from 'node:test';",
+    "import { type TestContext, before } from 'node:test';",
+  ];
+  for (const text of own) assert.equal(isAlone('test/core/a.test.ts', text), true, text);
+  for (const text of [
+    'process.execPath',
+    'process.pid',
+    "import { type TestContext } from 'node:test';",
+    't.after(end);',
+  ])
+    assert.equal(isAlone('test/core/a.test.ts', text), false, text);
+  assert.equal(isAlone('test/faults/calls/crash.test.ts', ''), true);
 });
