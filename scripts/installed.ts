@@ -1,6 +1,8 @@
 // The package as it is installed, for tests and benches: built files start in half the time, and hold no compiler.
+import { spawnSync } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
@@ -77,6 +79,22 @@ export function installedPackage(): string {
 
 /** The command as it is installed: the file that `holdfast` runs. */
 export const installedCommand = (): string => join(installedPackage(), 'bin', 'holdfast.js');
+
+/** A data folder in which nothing was done yet, made by the installed command; tests take copies of it. */
+export function newData(): string {
+  const folder = join(installedPackage(), 'new-data');
+  if (existsSync(folder)) return folder;
+  const making = mkdtempSync(join(installedPackage(), 'making-'));
+  const made = spawnSync(process.execPath, [installedCommand(), 'migrate', '--data-dir', join(making, 'data')]);
+  if (made.status !== 0) throw new Error(`holdfast migrate\n${String(made.stderr)}`);
+  try {
+    renameSync(join(making, 'data'), folder);
+  } catch {
+    // Another process was first, with the same.
+  }
+  rmSync(making, { recursive: true, force: true });
+  return folder;
+}
 
 const programs = new Map<string, string>();
 

@@ -11,6 +11,7 @@ import {
 } from '../../src/index.ts';
 import { countingObserver, type StoreCounts } from '../../src/store/index.ts';
 import { temporaryFolder } from '../support/index.ts';
+import { newDataFolder } from '../support/new-database.ts';
 
 export interface Desk {
   readonly holdfast: Holdfast;
@@ -20,7 +21,7 @@ export interface Desk {
 
 /** A runtime on a folder of its own, with every event of its store counted; closed when the test is over. */
 export async function openDesk(t: TestContext, options: HoldfastOptions = {}): Promise<Desk> {
-  const dataDir = options.dataDir ?? join(await temporaryFolder(t), 'data');
+  const dataDir = await newDataFolder(options.dataDir ?? join(await temporaryFolder(t), 'data'));
   const counts = countingObserver();
   const holdfast = await Holdfast.open({ ...options, dataDir, observer: counts.observe });
   t.after(() => holdfast.close());

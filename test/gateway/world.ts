@@ -7,6 +7,7 @@ import { createToken, type Role } from '../../src/principals/index.ts';
 import { ensureTenant } from '../../src/store/index.ts';
 import { callsThenDone, noteTool } from '../calls/desk.ts';
 import { assert, type Ending, movedClock, temporaryFolder } from '../support/index.ts';
+import { newDataFolder } from '../support/new-database.ts';
 
 export const PEOPLE = { roles: ['approver'], subjects: [], requesterMayDecide: false };
 
@@ -28,7 +29,7 @@ export interface WorldOptions extends Omit<GatewayOptions, 'holdfast'> {
 
 /** A runtime with one agent, and its gateway on a port of its own; every JSON reply is held against its schema. */
 export async function openWorld(t: Ending, options: WorldOptions = {}): Promise<World> {
-  const dataDir = options.holdfast?.dataDir ?? join(await temporaryFolder(t), 'data');
+  const dataDir = await newDataFolder(options.holdfast?.dataDir ?? join(await temporaryFolder(t), 'data'));
   const holdfast = await Holdfast.open({ approver: PEOPLE, ...options.holdfast, dataDir });
   const { model = callsThenDone([{ note: 'milk' }]), tools = [noteTool({ needsApproval: true, editable: ['note'] })] } =
     options;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { Holdfast, type Run } from '../../src/index.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
+import { newDataFolder } from '../support/new-database.ts';
 import { type Actor, actorHere, OtherProcess } from './elsewhere.ts';
 import { ACTOR_OPTIONS, PAST_APPROVAL_MS, sendingAgent } from './hazard-agent.ts';
 
@@ -31,7 +32,7 @@ interface World {
 }
 
 async function worldOf(t: TestContext, second: SecondActor): Promise<World> {
-  const dataDir = join(await temporaryFolder(t), 'data');
+  const dataDir = await newDataFolder(join(await temporaryFolder(t), 'data'));
   let laterMs = 0;
   const clock = { nowMs: () => Date.now() + laterMs };
   const counters: (() => number)[] = [];

@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { type CommandOptions, type CommandResult, holdfast } from './command.ts';
-import { installedPackage } from '../../scripts/installed.ts';
+import { installedPackage, newData } from '../../scripts/installed.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const SOURCES = join(import.meta.dirname, '..', '..', 'src', 'index.ts');
@@ -42,7 +42,7 @@ export async function configuredFolder(
   `;
   writeFileSync(join(folder, 'holdfast.config.ts'), text);
   const run = (...args: string[]) => holdfast(args, { cwd: folder, ...options });
-  await run('migrate');
+  cpSync(newData(), join(folder, '.holdfast'), { recursive: true });
   return {
     folder,
     holdfast: run,

@@ -27,6 +27,7 @@ import {
 } from '../../src/store/index.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
 import { type ManualClock, manualClock } from './clock.ts';
+import { newDatabase } from './new-database.ts';
 
 export const SCHEMAS = [...STORE_SCHEMAS, sessionsSchema, approvalsSchema];
 
@@ -59,6 +60,7 @@ export async function openSessionWorld(
   const file = join(folder, 'holdfast.db');
   const clock = manualClock();
   const context: SessionContext = { clock, ids: createIds(clock), hooks };
+  await newDatabase(file, schemas);
   const world = await open(folder, file, clock, context, '', schemas);
   const root = await world.store.write('test.setup', async (tx) => {
     await ensureTenant(tx, clock, { tenantId: STRANGER.tenant, name: 'Elsewhere' });

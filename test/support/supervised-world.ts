@@ -10,6 +10,7 @@ import {
   type Tool,
   tool,
 } from '../../src/index.ts';
+import { newDataFolder } from './new-database.ts';
 
 /** What an author and a reviewer come to with the file `report.txt`, whose right content is `total 42`. */
 export interface SupervisedWorld {
@@ -86,6 +87,7 @@ export async function openSupervised(setting: SupervisedSetting): Promise<Superv
   const folder = join(dataDir, '..', 'workspace');
   mkdirSync(folder, { recursive: true });
   const workspaceOf = () => (setting.noWorkspace ? null : folder);
+  await newDataFolder(dataDir);
   const holdfast = await Holdfast.open({ dataDir, workspaceOf, ...setting.options });
   const agent = holdfast.agent({
     name: 'writer',

@@ -17,6 +17,7 @@ import { type SessionContext, sessionsSchema, WorkspaceStore } from '../../../sr
 import { type Store, STORE_SCHEMAS } from '../../../src/store/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/index.ts';
 import { type ManualClock, manualClock } from '../../support/clock.ts';
+import { newDatabase } from '../../support/new-database.ts';
 
 export { OWNER, refusal, STRANGER } from '../../support/session-world.ts';
 
@@ -59,6 +60,7 @@ export async function openPackageWorld(options: PackageWorldOptions = {}): Promi
   const clock = manualClock();
   const ids = createIds(clock);
   const sessions: SessionContext = { clock, ids, hooks: [approvalSessionHooks, autonomyHooks] };
+  if (options.folder === undefined) await newDatabase(file, PACKAGE_SCHEMAS);
   const store = await openSqliteStore({ file, schemas: PACKAGE_SCHEMAS });
   const workspaces = new WorkspaceStore({ store, folder: join(folder, 'workspace-cas'), clock, ids });
   const workspaceOf = (root: string): string => join(folder, 'workspaces', root);

@@ -16,8 +16,10 @@ import { sessionsSchema } from '../../../src/sessions/index.ts';
 import { addProject, LOCAL_PRINCIPAL, STORE_SCHEMAS } from '../../../src/store/index.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/index.ts';
 import { temporaryFolder } from '../../support/index.ts';
+import { newDatabase } from '../../support/new-database.ts';
 
 export const TRACE = 'trace@safe-1';
+const SCHEMAS = [...STORE_SCHEMAS, sessionsSchema, runsSchema];
 
 /** One home of traces as the suite sees it: used, and looked at from outside. */
 export interface TraceHome {
@@ -81,7 +83,8 @@ export function fileHome(folder: string): TraceHome & { readonly store: FileTrac
 
 async function sqlHome(t: TestContext): Promise<TraceHome> {
   const file = join(await temporaryFolder(t), 'runs.db');
-  const store = await openSqliteStore({ file, schemas: [...STORE_SCHEMAS, sessionsSchema, runsSchema] });
+  await newDatabase(file, SCHEMAS);
+  const store = await openSqliteStore({ file, schemas: SCHEMAS });
   await store.write('test.project', (tx) =>
     addProject(tx, systemClock, LOCAL_PRINCIPAL, { projectId: 'p1', name: 'Project' }),
   );

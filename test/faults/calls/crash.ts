@@ -10,6 +10,7 @@ import { type CallOutcome, Holdfast } from '../../../src/index.ts';
 import { settleByPerson } from '../../../src/calls/index.ts';
 import { auditEverything, viewOfRun } from '../../../src/app/index.ts';
 import { builtProgram } from '../../support/index.ts';
+import { newDataFolder } from '../../support/new-database.ts';
 import { defineAgent, KNOWN_DEAD_MS } from './agent.ts';
 import { type Committed, type Evidence, type Told, violations } from './invariants.ts';
 
@@ -66,7 +67,7 @@ export interface Crash {
 export async function crashOnce(death: Death | null, other: OtherSide, recovery?: Death | null): Promise<Crash> {
   const place = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
   try {
-    const dataDir = join(place, 'data');
+    const dataDir = await newDataFolder(join(place, 'data'));
     const first = await runUntilDead(dataDir, other.url, 'run', death);
     let { killed, passed } = first;
     await other.quiet();

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Holdfast } from '../../../src/app/index.ts';
 import { Principal } from '../../../src/operations/index.ts';
+import { newDataFolder } from '../../support/new-database.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const SERVER = builtProgram(join(ROOT, 'test', 'fixtures', 'mcp', 'guarded-server.ts'));
@@ -50,6 +51,7 @@ export async function killOnce(kill: Kill): Promise<KillReport> {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-guard-kill-'));
   try {
     writeFileSync(join(home, 'policy.json'), JSON.stringify(POLICY));
+    await newDataFolder(join(home, 'data'));
     const first = await firstLife(home, kill);
     const known = await ledger(home);
     const repeated = Array.from({ length: CALLS }, (_, k) => k).filter(
