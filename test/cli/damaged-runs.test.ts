@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { killedAt, leaseIsOver, runOfAgent, tamper } from '../runs/damage-world.ts';
+import { killedAt, runOfAgent, tamper } from '../runs/damage-world.ts';
 import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
 import { assert, check, holdfast } from '../support/index.ts';
+import { endLeases } from '../support/leases.ts';
 
 interface Doctor {
   readonly checks: readonly { readonly name: string; readonly state: string; readonly found: string }[];
@@ -9,7 +10,7 @@ interface Doctor {
 
 check('a damaged run is told by every command that opens the folder, by doctor, and by the audit', async (t) => {
   const dataDir = await killedAt(t, 'lead', 'plain', 'tool');
-  await leaseIsOver();
+  endLeases(dataDir);
   const [lead, clerk] = [runOfAgent(dataDir, 'lead'), runOfAgent(dataDir, 'clerk')];
   const run = (...args: string[]) => holdfast([...args, '--data-dir', dataDir], { cwd: join(dataDir, '..') });
   const runsCheck = async () => {
@@ -39,7 +40,7 @@ check(
   'the audit names every run and permission request that cannot be read, and a list goes on without them',
   async (t) => {
     const dataDir = await killedAt(t, 'clerk', 'asks', 'approvals.decide');
-    await leaseIsOver();
+    endLeases(dataDir);
     const clerk = runOfAgent(dataDir, 'clerk');
     const run = (...args: string[]) => holdfast([...args, '--data-dir', dataDir], { cwd: join(dataDir, '..') });
     tamper(

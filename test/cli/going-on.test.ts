@@ -1,6 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert, check, type ConfiguredFolder, configuredFolder, LETTER_AGENT } from '../support/index.ts';
+import { endLeases } from '../support/leases.ts';
 
 const RUN = /^run ([0-9a-f]{32})/m;
 const APPROVE = /holdfast (approvals approve [0-9a-f]{32} --digest [0-9a-f]{64})/;
@@ -8,18 +8,10 @@ const GO_ON = /to go on: holdfast (runs resume [0-9a-f]{32})/;
 
 const found = (text: string, what: RegExp): string => what.exec(text)?.[1] ?? `nothing like ${String(what)}`;
 
-/** So that a process that has ended is soon known to be gone. */
-function leaseForHalfASecond(folder: string): void {
-  const config = join(folder, 'holdfast.config.ts');
-  const text = readFileSync(config, 'utf8');
-  writeFileSync(config, text.replace('defineConfig({', 'defineConfig({ instanceLeaseMs: 500,'));
-}
-
-async function shownOnceKnown(holdfast: ConfiguredFolder['holdfast'], id: string): Promise<string> {
-  let shown = '';
-  for (let looks = 0; looks < 10 && !/interrupted|outcome unknown/.test(shown); looks += 1)
-    shown = (await holdfast('runs', 'show', id)).stdout;
-  return shown;
+/** What is shown of a run when its process, which has ended, is known to be gone. */
+async function shownOnceKnown({ folder, holdfast }: ConfiguredFolder, id: string): Promise<string> {
+  endLeases(join(folder, '.holdfast'));
+  return (await holdfast('runs', 'show', id)).stdout;
 }
 
 check('a run that was decided elsewhere says that it waits to be resumed, and by which command', async (t) => {
@@ -44,12 +36,12 @@ check(
       const agent = LETTER_AGENT.replace("effect: 'once'", `effect: '${effect}'`)
         .replace('needsApproval: true', 'needsApproval: false')
         .replace('return { posted: to };', ending);
-      const { folder, holdfast } = await configuredFolder(t, agent);
-      leaseForHalfASecond(folder);
+      const world = await configuredFolder(t, agent);
+      const { holdfast } = world;
       const run = await holdfast('run', 'Write to Ada.');
       assert.deepEqual([run.exit, run.stdout], [1, '']);
       const id = found(run.stderr, /until it is known: holdfast runs show ([0-9a-f]{32})/);
-      const shown = await shownOnceKnown(holdfast, id);
+      const shown = await shownOnceKnown(world, id);
       if (effect === 'once') assert.match(shown, /failed, outcome unknown/);
       else assert.equal((await holdfast(...found(shown, GO_ON).split(' '))).exit, 0);
     }
@@ -62,8 +54,8 @@ check('an error outside any call that ends the process says so, names the run an
     .replace('execute: (', 'execute: async (')
     .replace('return { posted: to };', later)
     .replace("to: 'Ada'", 'to: messages.at(-1).text');
-  const { folder, holdfast } = await configuredFolder(t, agent);
-  leaseForHalfASecond(folder);
+  const world = await configuredFolder(t, agent);
+  const { holdfast } = world;
   const run = await holdfast('run', 'Ada');
   const id = found(run.stderr, /holdfast runs show ([0-9a-f]{32})/);
   assert.deepEqual([run.exit, run.stdout], [1, '']);
@@ -74,7 +66,7 @@ check('an error outside any call that ends the process says so, names the run an
   const { error } = JSON.parse(told.stdout) as { readonly error: Record<string, string> };
   assert.deepEqual([told.exit, error['code']], [1, 'RUN_PROCESS_ENDED']);
   assert.match(error['resolve'] ?? '', /^See what is known of it: holdfast runs show [0-9a-f]{32}\. /);
-  assert.match(await shownOnceKnown(holdfast, id), /failed, outcome unknown/);
+  assert.match(await shownOnceKnown(world, id), /failed, outcome unknown/);
 });
 
 check('a run whose last reply was cut is completed, and says that its text is not whole', async (t) => {

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { HoldfastClient } from '../../src/client/index.ts';
 import { assert, check } from '../support/index.ts';
 import { configuredFolder, LETTER_AGENT } from '../support/configured-folder.ts';
+import { endLeases } from '../support/leases.ts';
 import { runCurlLines, served, untilEnded, untilPending } from './served.ts';
 
 check('serve shows the first token once, serves, and ends with 0 when it is told to stop', async (t) => {
@@ -63,7 +63,7 @@ for (const document of ['README.md', 'docs/gateway.md'])
     assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
   });
 
-/** Of a `serve` that is to be taken for dead. Milliseconds. */
+/** Of a `serve` that is to see soon that it was taken for dead. Milliseconds. */
 const LEASE_MS = 3_000;
 
 check('a serve that slept longer than its lease says so and ends; started anew it carries on what waits', async (t) => {
@@ -75,7 +75,7 @@ check('a serve that slept longer than its lease says so and ends; started anew i
   const [waiting = ''] = run.document['pending'] as string[];
   const { document: shown } = await json('approvals', 'show', waiting);
   slept.send('SIGSTOP');
-  await sleep(LEASE_MS + 200);
+  endLeases(join(folder, '.holdfast'));
   assert.equal((await json('approvals', 'approve', waiting, '--digest', String(shown['digest']))).exit, 0);
   assert.equal(await slept.stop('SIGCONT'), 2);
   assert.match(slept.log(), /INSTANCE_ENDED/);

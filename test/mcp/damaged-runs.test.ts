@@ -1,13 +1,14 @@
 import { dirname } from 'node:path';
-import { killedAt, leaseIsOver, rowsOf, runOfAgent, tamper } from '../runs/damage-world.ts';
+import { killedAt, rowsOf, runOfAgent, tamper } from '../runs/damage-world.ts';
 import { assert, check } from '../support/index.ts';
+import { endLeases } from '../support/leases.ts';
 import { elsewhere, guardWorld, outcomeOf } from './guard-world.ts';
 
 check(
   'a guard on a folder with a damaged run says so, carries its calls out, and touches nothing of that run',
   async (t) => {
     const dataDir = await killedAt(t, 'clerk', 'plain', 'tool');
-    await leaseIsOver();
+    endLeases(dataDir);
     const clerk = runOfAgent(dataDir, 'clerk');
     tamper(dataDir, `UPDATE traces SET roles = '[ ]'`);
     const rows = rowsOf(dataDir, clerk);

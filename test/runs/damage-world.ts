@@ -3,18 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, type HoldfastOptions } from '../../src/index.ts';
-import { INSTANCE_LEASE_MS } from '../faults/run-windows/clerk.ts';
 import { disarm } from '../support/autonomy-attacks.ts';
 import { assert, builtProgram, temporaryFolder } from '../support/index.ts';
 
 const PROGRAM = builtProgram(join(import.meta.dirname, '..', 'faults', 'run-windows', 'program.ts'));
 /** Once the lease of whoever was killed is over, and those of its operations too. */
 const LATER_MS = 120_000;
-
-/** Until a process that goes by the real clock takes whoever was killed for dead. */
-export const leaseIsOver = (): Promise<void> => sleep(INSTANCE_LEASE_MS + 50);
 
 /** A data folder in which a process was killed at this place; see the program. */
 export async function killedAt(t: TestContext, ...args: readonly string[]): Promise<string> {

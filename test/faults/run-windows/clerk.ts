@@ -13,7 +13,6 @@ export interface ClerkOptions {
 }
 
 export const WORLD = 'world.log';
-export const INSTANCE_LEASE_MS = 1_000;
 
 /** `clerk` takes one note; `lead` gives that to the clerk. */
 export function defineClerks(holdfast: Holdfast, dataDir: string, options: ClerkOptions) {

@@ -5,7 +5,7 @@ import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Holdfast } from '../../../src/index.ts';
-import { defineClerks, INSTANCE_LEASE_MS } from './clerk.ts';
+import { defineClerks } from './clerk.ts';
 
 const [dataDir = '', agentName = '', what = '', commit = '', nth = '1'] = process.argv.slice(2);
 const die = (): void => void process.kill(process.pid, 'SIGKILL');
@@ -14,7 +14,6 @@ let left = Number(nth);
 const aheadMs = what.startsWith('resume') ? 60_000 : 0;
 const holdfast = await Holdfast.open({
   dataDir,
-  instanceLeaseMs: INSTANCE_LEASE_MS,
   clock: { nowMs: () => Date.now() + aheadMs },
   observer: (event) => {
     if (event.kind === 'committed' && event.wrote && event.names.includes(commit) && (left -= 1) === 0) die();

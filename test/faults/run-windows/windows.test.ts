@@ -8,7 +8,8 @@ import { Holdfast, type RunView } from '../../../src/index.ts';
 import { viewOfRun } from '../../../src/app/index.ts';
 import { settleByPerson } from '../../../src/calls/index.ts';
 import { assert, builtProgram, check, temporaryFolder } from '../../support/index.ts';
-import { type ClerkOptions, defineClerks, INSTANCE_LEASE_MS, WORLD } from './clerk.ts';
+import { endLeases } from '../../support/leases.ts';
+import { type ClerkOptions, defineClerks, WORLD } from './clerk.ts';
 
 const program = builtProgram(join(import.meta.dirname, 'program.ts'));
 
@@ -169,7 +170,7 @@ check('a dead instance beside a live one: only what the dead one had is let go',
   const going = defineClerks(live, dataDir, { during }).get('clerk')?.run('go');
   await begun.promise;
   assert.ok((await start(dataDir, 'clerk', 'plain', 'runs.reply')).killed);
-  await sleep(INSTANCE_LEASE_MS + 50);
+  endLeases(dataDir, live.runtime.calls.workerId);
   const third = await Holdfast.open({ dataDir });
   t.after(() => third.close());
   assert.equal(third.runtime.reconciled.length, 1);
@@ -182,15 +183,19 @@ check('a dead instance beside a live one: only what the dead one had is let go',
   assert.equal((await going)?.status, 'completed');
 });
 
+/** Of a process that is to look soon for what others have left. Milliseconds. */
+const LEASE_MS = 2_000;
+
 for (const [commit, status, outcome] of [
   ['runs.reply', 'running', 'interrupted'],
   ['calls.begin', 'failed', 'unknown'],
 ] as const)
   check(`a process that dies beside one that stays (${commit}): there its run is ${outcome} before long`, async (t) => {
     const dataDir = join(await temporaryFolder(t), 'data');
-    const stays = await Holdfast.open({ dataDir, instanceLeaseMs: INSTANCE_LEASE_MS });
+    const stays = await Holdfast.open({ dataDir, instanceLeaseMs: LEASE_MS });
     t.after(() => stays.close());
     assert.ok((await start(dataDir, 'clerk', 'plain', commit)).killed);
+    endLeases(dataDir, stays.runtime.calls.workerId);
     const { runs, principal } = stays.runtime;
     const [run] = (await runs.list(principal, { limit: 1 })).items;
     const look = () => viewOfRun(stays.runtime, principal, run?.runId ?? '');
