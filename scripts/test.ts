@@ -9,6 +9,8 @@ import closingLines, { isFileItself } from './closing-lines.ts';
 import { processesOf, programsOf } from './test-processes.ts';
 
 const LONGEST_FILE_MS = 300_000;
+/** One more than CI has cores: files wait, for disks, clocks and what they start. */
+const AT_ONCE = 3;
 const root = join(import.meta.dirname, '..');
 const reports = join(root, 'reports');
 const timesFile = join(reports, 'test-times.json');
@@ -52,7 +54,7 @@ let failed = 0;
 const seen = new Map<string, number>();
 const events = run({
   files: programs,
-  concurrency: 2,
+  concurrency: AT_ONCE,
   timeout: LONGEST_FILE_MS,
   ...(pattern === undefined ? {} : { testNamePatterns: [pattern] }),
 });
