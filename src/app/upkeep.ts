@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { fail, nodeFileSystem } from '../core/index.ts';
 import { type FileInspection, inspectSqliteFile, openSqliteStore, restoreSqliteBackup } from '../store/sqlite/index.ts';
 import { type DataFolder, locateDataFolder, prepareDataFolder, prepareFolder, standingOf } from './data-folder.ts';
+import { pauseRestored } from './pause.ts';
 import { HOLDFAST_SCHEMAS } from './schemas.ts';
 
 export type PendingMigration = FileInspection['pending'][number];
@@ -64,7 +65,7 @@ function refuseFolder(path: string): void {
 
 /**
  * Puts a backup in a data folder that has no database, made where it is missing, and checks it there before it gets its
- * name. Throws `STORE_TARGET_EXISTS`, `STORE_CORRUPT`, `STORE_FOREIGN`, `INVALID_VALUE`, `FILE_IS_FOLDER`; then nothing is left behind.
+ * name. No write starts in it until somebody says so (`unpause`). Throws `STORE_TARGET_EXISTS`, `STORE_CORRUPT`, `STORE_FOREIGN`, `INVALID_VALUE`, `FILE_IS_FOLDER`; then nothing is left behind.
  */
 export async function restoreDataFolder(options: { dataDir: string; backup: string }): Promise<CopyResult> {
   const { dataDir, backup } = options;
@@ -72,7 +73,8 @@ export async function restoreDataFolder(options: { dataDir: string; backup: stri
   const isNew = standingOf(nodeFileSystem, locateDataFolder(dataDir).path, 'folder') === 'missing';
   const folder = prepareFolder({ dataDir, create: true });
   try {
-    await restoreSqliteBackup({ backup, file: folder.database, schemas: HOLDFAST_SCHEMAS });
+    const file = folder.database;
+    await restoreSqliteBackup({ backup, file, schemas: HOLDFAST_SCHEMAS, prepare: pauseRestored });
   } catch (error) {
     if (isNew) nodeFileSystem.rmdir(folder.path);
     throw error;

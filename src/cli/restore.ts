@@ -11,10 +11,11 @@ export function define(command: Command, { output, terminal, run }: CommandConte
         const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir });
         const { bytes } = await restoreDataFolder({ dataDir, backup: options.from });
         output.result({
-          document: { state: 'done', bytes },
+          document: { state: 'done', bytes, paused: true },
           lines: () => [
             `The backup is restored and checked: ${bytes} bytes.`,
-            'What happened in the world after it was made is not in it: compare before agents go on.',
+            'What happened in the world after it was made is not in it, so no write starts in it yet.',
+            'Compare with the other side, then let writes start: holdfast unpause',
           ],
         });
         return 0;

@@ -8,9 +8,12 @@ import {
   migrateDataFolder,
   openHoldfastStore,
   restoreDataFolder,
+  unpause,
 } from '../../src/app/index.ts';
+import { Holdfast } from '../../src/index.ts';
 import { STORE_SCHEMAS } from '../../src/store/index.ts';
 import { openSqliteStore } from '../../src/store/sqlite/index.ts';
+import { callsThenDone, noteTool } from '../calls/desk.ts';
 import { assert, check, holdfast, temporaryFolder } from '../support/index.ts';
 
 interface Place {
@@ -102,6 +105,41 @@ check(
     assert.deepEqual(await projectsOf(dataDir), ['before', 'later']);
     assert.equal(statSync(restored).mode & 0o777, 0o700);
     assert.equal((await examine({ dataDir: restored, nodeVersion: '24.0.0' })).state === 'fail', false);
+  },
+);
+
+check(
+  'what was carried out after a backup is not carried out again by the folder that is restored from it',
+  async (t) => {
+    const { dataDir, home } = await place(t);
+    const sent: string[] = [];
+    const tool = noteTool({ needsApproval: true, execute: ({ note }) => ({ at: sent.push(note) }) });
+    const agentOf = (desk: Holdfast) => desk.agent({ model: callsThenDone([{}]), tools: [tool] });
+    const first = await Holdfast.open({ dataDir });
+    const run = await agentOf(first).run('go');
+    const target = join(home, 'waiting.db');
+    await backUpDataFolder({ dataDir, target });
+    await run.approve(run.pending[0]);
+    await first.close();
+    assert.deepEqual(sent, ['milk']);
+    const restored = join(home, 'restored');
+    await restoreDataFolder({ dataDir: restored, backup: target });
+    const second = await Holdfast.open({ dataDir: restored });
+    t.after(() => second.close());
+    const again = await agentOf(second).resume(run.id);
+    await again.approve(again.pending[0]);
+    const outcome = again.view.calls[0]?.outcome;
+    assert.deepEqual(
+      [sent.length, outcome?.state, outcome && 'code' in outcome && outcome.code],
+      [1, 'not_started', 'CALL_PAUSED'],
+    );
+    assert.match(outcome && 'reason' in outcome ? outcome.reason : '', /restored from a backup/);
+    await unpause(second.runtime.store);
+    const later = await second
+      .agent({ name: 'later', model: callsThenDone([{ note: 'bread' }]), tools: [tool] })
+      .run('go');
+    await later.approve(later.pending[0]);
+    assert.deepEqual(sent, ['milk', 'bread']);
   },
 );
 

@@ -47,7 +47,9 @@ export async function configuredFolder(
     folder,
     holdfast: run,
     json: async (...args) => {
-      const { exit, stdout } = await run(...args, '--json');
+      // What stands behind `--` is the command of a server.
+      const own = args.includes('--') ? args.indexOf('--') : args.length;
+      const { exit, stdout } = await run(...args.slice(0, own), '--json', ...args.slice(own));
       return { exit, document: JSON.parse(stdout) as JsonDocument };
     },
   };

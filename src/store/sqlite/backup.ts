@@ -129,15 +129,27 @@ export interface RestoreOptions {
   /** Where the database is to be; nothing may be there yet. */
   readonly file: string;
   readonly schemas: readonly ContextSchema[];
+  /** Says something in the restored database that its backup does not say, before it gets its name. */
+  readonly prepare?: (database: DatabaseSync) => void;
   readonly faults?: FaultPoints;
 }
 
+function prepareCopy(driver: Driver, path: string, prepare: (database: DatabaseSync) => void): void {
+  const database = openConnection(driver, path);
+  try {
+    prepare(database);
+  } finally {
+    database.close();
+  }
+}
+
 /**
- * Puts a backup in an empty place, verified there before it gets its name.
+ * Puts a backup in an empty place, verified, and prepared where something is to be said in it, there before it gets its
+ * name.
  * @throws STORE_TARGET_EXISTS, STORE_CORRUPT, STORE_FOREIGN, INVALID_VALUE; then nothing is left behind
  */
 export async function restoreSqliteBackup(options: RestoreOptions): Promise<IntegrityReport> {
-  const { schemas, faults = noFaults } = options;
+  const { schemas, prepare, faults = noFaults } = options;
   checkSchemas(schemas);
   const driver = loadDriver();
   const [backup, path] = [checkLocation(options.backup), checkLocation(options.file)];
@@ -148,5 +160,9 @@ export async function restoreSqliteBackup(options: RestoreOptions): Promise<Inte
     copyFileSync(backup, partial);
     narrowRights(partial);
   };
-  return makeWhole(path, faults, copy, (partial) => verify(driver, partial, schemas));
+  return makeWhole(path, faults, copy, (partial) => {
+    const report = verify(driver, partial, schemas);
+    if (prepare) prepareCopy(driver, partial, prepare);
+    return report;
+  });
 }
