@@ -65,7 +65,7 @@ export function outcomeLine(outcome: CallOutcome): string {
 function lineOf(outcome: CallOutcome): string {
   switch (outcome.state) {
     case 'not_started':
-      return `not started: ${outcome.reason} (${outcome.code})`;
+      return `not started: ${outcome.reason} (${outcome.code}) ${outcome.resolve}`;
     case 'done':
       return outcome.verified ? 'done, verified' : settledLine('done (reported)', outcome.settledBy);
     case 'not_done':

@@ -22,7 +22,7 @@ const OUTCOMES: Readonly<Record<OutcomeState, CallOutcome>> = {
 
 /** The word of each outcome on each surface, in literals: a change here is a change for everybody who reads them. */
 const WORDS: Readonly<Record<OutcomeState, readonly [json: string, line: string, model: string, message: string]>> = {
-  not_started: ['not_started', 'not started: Denied. (POLICY_DENIED)', 'NOT STARTED (POLICY_DENIED): ', 'denied'],
+  not_started: ['not_started', 'not started: Denied. (POLICY_DENIED) Ask.', 'NOT STARTED (POLICY_DENIED): ', 'denied'],
   done: ['done', 'done (reported)', '{"ok":true}', 'ok'],
   not_done: ['not_done', 'not done: No paper.', 'NOT DONE (TOOL_NOT_DONE): ', 'failed'],
   unknown: ['unknown', 'unknown: it may or may not have happened. Look.', 'OUTCOME UNKNOWN (TOOL_THREW): ', 'unknown'],
