@@ -137,6 +137,20 @@ export class HoldfastClient {
     return this.#post(at('runs', runId, 'batches', batchId, 'decisions'), decisions);
   }
 
+  /** Standing rules of the tenant, oldest first. */
+  listRules(page: PageAsked = {}): Promise<wire.RulePageBody> {
+    return this.#get(at('rules'), page);
+  }
+
+  /** Makes a standing rule, or says something else with the one of the same place, tool and pattern. */
+  putRule(rule: wire.NewRuleBody, creating: Creating = {}): Promise<wire.RuleBody> {
+    return this.#create(at('rules'), rule, creating);
+  }
+
+  dropRule(ruleId: string): Promise<wire.RuleBody> {
+    return send(this.#options, { method: 'DELETE', path: at('rules', ruleId) });
+  }
+
   listOperations(query: PageAsked & { readonly open?: boolean } = {}): Promise<wire.OperationPageBody> {
     return this.#get(at('operations'), query);
   }

@@ -108,7 +108,9 @@ check('an object of another tenant is, to the letter, one that is not there', as
   const branch = await runs.openSideBranch(principal, run, { type: 'reflection', instruction: 'Was that wise?' });
   const other = await world.token(['agent', 'approver', 'admin'], { tenant: 'other' });
   const { token_id: token } = await admin.createToken({ subject: 's', roles: ['agent'] });
+  const { rule_id: rule } = await (await world.client(['approver'])).putRule({ decision: 'deny', tool: 'never' });
   const real = {
+    rule_id: rule,
     run_id: run,
     session_id: session,
     root_frame_id: session,
@@ -136,12 +138,19 @@ check('an object of another tenant is, to the letter, one that is not there', as
   for (const { id, method, path, creates } of ROUTES.filter((route) => !route.path.includes('{'))) {
     if (creates || method !== 'GET' || id === 'auditOperations' || id.startsWith('stream')) continue;
     const { text } = await ask(world, method, path, other);
-    for (const known of [run, session, waiting.pending[0] ?? '', token]) assert.ok(!text.includes(known), id);
+    for (const known of [run, session, waiting.pending[0] ?? '', token, rule]) assert.ok(!text.includes(known), id);
   }
   const inTheirs = await ask(world, 'POST', '/api/v1/runs', other, { task: 'go', session_id: session });
   assert.deepEqual([inTheirs.status, inTheirs.code], [404, 'SESSION_NOT_FOUND']);
   const inProject = await ask(world, 'POST', '/api/v1/runs', other, { task: 'go', project_id: 'default' });
   assert.deepEqual([inProject.status, inProject.code], [404, 'PROJECT_NOT_FOUND']);
+  for (const [place, code] of [
+    [{ session_id: session }, 'SESSION_NOT_FOUND'],
+    [{ project_id: 'default' }, 'PROJECT_NOT_FOUND'],
+  ] as const) {
+    const made = await ask(world, 'POST', '/api/v1/rules', other, { decision: 'deny', tool: 'a', ...place });
+    assert.deepEqual([made.status, made.code], [404, code]);
+  }
   const audit = await ask(world, 'GET', '/api/v1/operations/audit', other);
   assert.deepEqual([audit.status, audit.code], [403, 'ROLE_NOT_ALLOWED']);
   assert.equal((await ask(world, 'GET', '/metrics', other)).status, 403);

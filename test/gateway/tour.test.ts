@@ -110,6 +110,9 @@ check('every route answers as the served description says: each is asked until i
   const { effects } = await agent.runEffects(first.run_id);
   await agent.showEffect(first.run_id, effects[0]?.effect_id ?? '');
   await agent.listEffects();
+  const rule = await approver.putRule({ decision: 'deny', tool: 'never' });
+  await agent.listRules();
+  await approver.dropRule(rule.rule_id);
   const second = await agent.startRun({ task: 'note' });
   const waits = await untilRun(agent, second.run_id, 'waiting_confirmation');
   const { digest } = await approver.showApproval(waits.pending[0] ?? '');

@@ -10,6 +10,7 @@ import { historyRoutes } from './history.ts';
 import { operationRoutes } from './operations.ts';
 import { packageRoutes } from './packages.ts';
 import { projectAndSessionRoutes } from './projects-and-sessions.ts';
+import { ruleRoutes } from './rules.ts';
 import { runRoutes } from './runs.ts';
 import { sideBranchRoutes } from './side-branches.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -21,6 +22,7 @@ export const ROUTES: readonly Route[] = [
   ...sideBranchRoutes,
   ...approvalRoutes,
   ...batchRoutes,
+  ...ruleRoutes,
   ...operationRoutes,
   ...packageRoutes,
   ...frameRoutes,

@@ -133,23 +133,30 @@ function filesIn(folder: string): [string, string][] {
   return files.map((name) => [name, readFileSync(join(folder, name), 'hex')]);
 }
 
-check('a run that waits in a session which is locked is neither resumed nor decided', async (t) => {
-  const world = await openWorld(t);
-  const agent = await world.client(['agent']);
-  const approver = await world.client(['approver']);
-  const { run_id: run, session_id: session } = await agent.startRun({ task: 'go' });
-  const { pending } = await untilRun(agent, run, 'waiting_confirmation');
-  const { decision_id: request, digest } = await approver.showApproval(pending[0] ?? '');
-  lockBehind(world, session);
-  await assert.rejects(agent.resumeRun(run), { status: 423, code: 'SESSION_QUARANTINED' });
-  for (const shown of [digest, '0'.repeat(64)])
-    await assert.rejects(approver.decide(request, { decision: 'approve', digest: shown }), {
+check(
+  'a run that waits in a session which is locked is neither resumed nor decided, nor let go by a rule',
+  async (t) => {
+    const world = await openWorld(t);
+    const agent = await world.client(['agent']);
+    const approver = await world.client(['approver']);
+    const { run_id: run, session_id: session } = await agent.startRun({ task: 'go' });
+    const { pending } = await untilRun(agent, run, 'waiting_confirmation');
+    const { decision_id: request, digest } = await approver.showApproval(pending[0] ?? '');
+    lockBehind(world, session);
+    await assert.rejects(agent.resumeRun(run), { status: 423, code: 'SESSION_QUARANTINED' });
+    for (const shown of [digest, '0'.repeat(64)])
+      await assert.rejects(approver.decide(request, { decision: 'approve', digest: shown }), {
+        status: 423,
+        code: 'SESSION_QUARANTINED',
+      });
+    await assert.rejects(approver.putRule({ decision: 'allow', tool: 'take_note', session_id: session }), {
       status: 423,
       code: 'SESSION_QUARANTINED',
     });
-  assert.equal((await agent.showRun(run)).status, 'waiting_confirmation');
-  assert.equal((await agent.showKernel(session)).quarantine?.reason, 'unreadable');
-});
+    assert.equal((await agent.showRun(run)).status, 'waiting_confirmation');
+    assert.equal((await agent.showKernel(session)).quarantine?.reason, 'unreadable');
+  },
+);
 
 contract('PKG-163', 'a quarantined session can be exported, and its package imported again', async (t) => {
   const world = await openWorld(t);

@@ -9,6 +9,7 @@ import { historyAccess } from './history.ts';
 import { operationsAccess } from './operations.ts';
 import { packagesAccess } from './packages.ts';
 import { projectsAndSessionsAccess } from './projects-and-sessions.ts';
+import { rulesAccess } from './rules.ts';
 import { runsAccess } from './runs.ts';
 import { sideBranchesAccess } from './side-branches.ts';
 import { tokensAccess } from './tokens.ts';
@@ -19,6 +20,7 @@ export const ACCESS: Access = {
   ...runsAccess,
   ...sideBranchesAccess,
   ...approvalsAccess,
+  ...rulesAccess,
   ...operationsAccess,
   ...packagesAccess,
   ...framesAccess,
