@@ -1,10 +1,11 @@
-import { fail, type JsonObject, LIMITS } from '../core/index.ts';
-import type { ModelMessage, ModelReply, ModelUsage } from '../models/index.ts';
+import { type JsonObject, LIMITS } from '../core/index.ts';
+import type { ModelMessage, ModelReply } from '../models/index.ts';
 import type { ReadTx } from '../store/index.ts';
 import { loadSnapshot } from './config/snapshot.ts';
 import type { RunBudgets } from './config/model.ts';
 import type { Driving, RunsContext } from './context.ts';
 import type { RunRecord } from './model.ts';
+import { priceOf } from './price.ts';
 import * as sql from './run-queries.ts';
 import { requireRun } from './run-store.ts';
 
@@ -63,22 +64,9 @@ export function usageOf(
 ): { readonly promptTokens: number; readonly completionTokens: number; readonly cost: number } {
   const promptTokens = reply.usage.inputTokens ?? estimatedTokens(asked);
   const completionTokens = reply.usage.outputTokens ?? estimatedTokens([{ role: 'assistant', ...reply }]);
-  const micros = priceOf(agent.costOf, { inputTokens: promptTokens, outputTokens: completionTokens });
-  return { promptTokens, completionTokens, cost: Math.max(0, micros) / 1_000_000 };
-}
-
-/** A price function is the host's: one that fails or gives no amount leaves it unknown what the turn cost. */
-function priceOf(costOf: Driving['agent']['costOf'], usage: ModelUsage): number {
-  if (costOf === null) return 0;
-  try {
-    const micros: unknown = costOf(usage);
-    if (typeof micros === 'number' && Number.isFinite(micros)) return micros;
-  } catch (cause) {
-    throw fail('RUN_CONFIG_INVALID', 'The price function (costOf) failed, so what a turn costs is not known.', {
-      cause,
-    });
-  }
-  throw fail('RUN_CONFIG_INVALID', 'The price function (costOf) gave no amount, so what a turn costs is not known.');
+  const counted = { inputTokens: promptTokens, outputTokens: completionTokens };
+  const micros = agent.costOf === null ? 0 : priceOf(agent.costOf, counted);
+  return { promptTokens, completionTokens, cost: micros / 1_000_000 };
 }
 
 const CHARACTERS_PER_TOKEN = 4;

@@ -42,13 +42,19 @@ for (const [what, turns, bounds, code] of rows)
   );
 
 check(
-  'a price function that fails or gives no amount ends the run as failed, and nothing of the reply is written',
+  'a price function that fails, or gives no amount or less than none, ends the run as failed, and nothing of the reply is written',
   async (t) => {
     const { holdfast } = await openDesk(t);
     const broken = () => {
       throw new Error('no price today');
     };
-    const wrong = [() => Number.NaN, () => Number.POSITIVE_INFINITY, () => 'free' as unknown as number, broken];
+    const wrong = [
+      () => -1,
+      () => Number.NaN,
+      () => Number.POSITIVE_INFINITY,
+      () => 'free' as unknown as number,
+      broken,
+    ];
     for (const [i, costOf] of wrong.entries()) {
       const run = await holdfast.agent({ name: `a${i}`, model: counted, costOf }).run('go');
       assert.deepEqual([run.status, run.view.calls.length], ['failed', 0]);

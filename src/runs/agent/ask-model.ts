@@ -2,6 +2,7 @@ import { fail, type JsonObject } from '../../core/index.ts';
 import { type ModelMessage, type ModelReply, type ModelSettings, readTurn } from '../../models/index.ts';
 import { modelToolSchemas } from '../../tools/index.ts';
 import type { RunConfig } from '../config/model.ts';
+import { priceOf } from '../price.ts';
 import { replyContent } from './conversation.ts';
 import type { Driving } from './driving.ts';
 
@@ -51,5 +52,8 @@ function costOf(price: Driving['context']['costOf'], messages: Driving['conversa
   if (price === null) throw fail('RUN_CONFIG_INVALID', 'A budget of cost needs a price function (costOf).');
   return messages
     .filter((one) => one.role === 'assistant')
-    .reduce((sum, one) => sum + price({ inputTokens: one.promptTokens, outputTokens: one.completionTokens }), 0);
+    .reduce(
+      (sum, one) => sum + priceOf(price, { inputTokens: one.promptTokens, outputTokens: one.completionTokens }),
+      0,
+    );
 }

@@ -127,6 +127,14 @@ check('a budget of cost counts by the price of the host, and needs one', async (
   const priced = at.again({ model, costOf: (spent) => (spent.inputTokens ?? 0) + (spent.outputTokens ?? 0) });
   assert.match((await priced.run(GO, config)).errorMessage ?? '', /250 millionths/);
   await assert.rejects(at.again({ model }).run(GO, config), { code: 'RUN_CONFIG_INVALID' });
+  const broken = () => {
+    throw new Error('no price today');
+  };
+  for (const costOf of [() => -1, () => Number.NaN, broken])
+    await assert.rejects(at.again({ model, costOf }).run(GO, config), {
+      code: 'RUN_CONFIG_INVALID',
+      message: /costOf/,
+    });
 });
 
 check('reads run side by side where tools and configuration allow it, and answer in order', async (t) => {
