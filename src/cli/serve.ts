@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Holdfast, HoldfastConfig } from '../app/index.ts';
+import type { Configured, Holdfast, HoldfastConfig, Runtime } from '../app/index.ts';
 import { fail, type Log } from '../core/index.ts';
 import type { DamagedRun } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
@@ -18,7 +18,7 @@ interface Options {
 /** Whoever started a run may not approve what it wants to do, unless the configuration says so. */
 const OTHERS_DECIDE = { roles: ['approver'], subjects: [], requesterMayDecide: false } as const;
 
-/** `holdfast serve`: opens the gateway and serves until SIGINT or SIGTERM, or until it was taken for dead: INSTANCE_ENDED. */
+/** `holdfast serve`: opens the gateway and serves until SIGINT or SIGTERM. One that was taken for dead comes back as another. */
 export function define(command: Command, context: CommandContext): void {
   command
     .option('--config <file>', 'The configuration (else holdfast.config.ts, else no agents)')
@@ -31,7 +31,6 @@ export function define(command: Command, context: CommandContext): void {
 async function serve(context: CommandContext, options: Options): Promise<ExitCode> {
   const { terminal } = context;
   const { loadConfigFile, openConfigured, readConfiguration } = await import('../app/index.ts');
-  const { openGateway } = await import('../gateway/index.ts');
   const port = portOf(options.port);
   const config: HoldfastConfig = {
     approver: OTHERS_DECIDE,
@@ -42,37 +41,77 @@ async function serve(context: CommandContext, options: Options): Promise<ExitCod
   const log = await logOf(terminal, options);
   const onDamage = ({ runId, code, why }: DamagedRun): void =>
     log.error('serve.run_damaged', { run_id: runId, code, why, resolve: 'holdfast audit' });
-  const configured = await openConfigured({ onDamage, ...config }, dataDir);
-  for (const { server, name, code, reason } of configured.notOffered)
-    log.error('serve.tool_not_offered', { server, tool: name, code, reason });
-  const { runs } = configured.holdfast.runtime;
+  let runs = (): readonly string[] => [];
   const unwatch = watchServing(terminal, {
     what: 'gateway',
-    runs: () => runs.carriedHere(),
+    runs: () => runs(),
     again: 'Then start it again: holdfast serve takes up what waits and was decided.',
   });
+  const open = () => openConfigured({ onDamage, ...config }, dataDir);
   try {
-    const gateway = await openGateway({
-      holdfast: configured.holdfast,
-      host: options.host,
-      port,
-      log,
-      version: version(),
-    });
+    for (let life: Life | null = { open, signal, log, host: options.host, port, before: null }; life !== null; )
+      life = await live(context, life, (carried) => (runs = carried));
+    return 0;
+  } finally {
+    unwatch();
+  }
+}
+
+/** A time under one id of this process: until it is told to stop, or was taken for dead. */
+interface Life {
+  readonly open: () => Promise<Configured>;
+  readonly signal: Promise<void>;
+  readonly log: Log;
+  readonly host: string;
+  readonly port: number;
+  /** Where the life before this one listened; null for the first. */
+  readonly before: string | null;
+}
+
+/**
+ * Answers the life that follows: under a new id, with nothing of this one but its address, as a process that was started
+ * again would have it. Null where it was told to stop.
+ */
+async function live(
+  context: CommandContext,
+  life: Life,
+  hold: (runs: () => readonly string[]) => void,
+): Promise<Life | null> {
+  const { log, host, port, before } = life;
+  const { openGateway } = await import('../gateway/index.ts');
+  const configured = await life.open();
+  const { runtime } = configured.holdfast;
+  hold(() => runtime.runs.carriedHere());
+  for (const { server, name, code, reason } of configured.notOffered)
+    log.error('serve.tool_not_offered', { server, tool: name, code, reason });
+  try {
+    const gateway = await openGateway({ holdfast: configured.holdfast, host, port, log, version: version() });
+    let isLost: boolean;
     try {
       await configured.holdfast.carryOnDecided({
         onError: (runId, error) => log.error('serve.run_failed', { run_id: runId, error: asError(error) }),
       });
-      tell(context, gateway.url, await firstToken(configured.holdfast));
-      await Promise.race([signal, configured.holdfast.runtime.lost.then(() => refuseToGoOn(log))]);
+      if (before === null) tell(context, gateway.url, await firstToken(configured.holdfast));
+      else log.info('serve.came_back', { url: gateway.url });
+      isLost = await Promise.race([life.signal.then(() => false), runtime.lost.then(() => true)]);
+      if (isLost) await letGo(runtime, log);
     } finally {
       await gateway.close();
     }
-    return 0;
+    return isLost ? { ...life, port: Number(new URL(gateway.url).port), before: gateway.url } : null;
   } finally {
     await configured.close();
-    unwatch();
   }
+}
+
+/**
+ * Its lease is over, so its runs are let go of as any other process would do it, before they are broken off here: none is
+ * told as stopped that nobody stopped, and what others did meanwhile stands.
+ */
+async function letGo({ runs }: Runtime, log: Log): Promise<void> {
+  const code = 'INSTANCE_ENDED';
+  log.error('serve.taken_for_dead', { code, resolve: 'It goes on as another process; see: holdfast runs list' });
+  await runs.reconcile();
 }
 
 const asError = (error: unknown): Error | undefined => (error instanceof Error ? error : undefined);
@@ -86,13 +125,6 @@ function portOf(text: string): number {
 async function logOf({ stderr }: Terminal, { quiet }: Options): Promise<Log> {
   const { createLog, noLog } = await import('../core/index.ts');
   return quiet ? noLog : createLog({ write: (line) => void stderr.write(`${line}\n`) });
-}
-
-/** Nothing that it held is carried on under another name: a new process takes up what waits, as after any crash. */
-function refuseToGoOn(log: Log): never {
-  const resolve = 'Start it again: holdfast serve. It takes up what waits and was decided.';
-  log.error('serve.taken_for_dead', { code: 'INSTANCE_ENDED', resolve });
-  throw fail('INSTANCE_ENDED', 'This process was taken for dead, as while its machine slept.', { resolve });
 }
 
 /** Settles at the first signal to stop; a second one ends the process at once, as if it had been killed. */

@@ -1,10 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { HoldfastClient } from '../../src/client/index.ts';
 import { assert, check } from '../support/index.ts';
 import { configuredFolder, LETTER_AGENT } from '../support/configured-folder.ts';
 import { endLeases } from '../support/leases.ts';
-import { runCurlLines, served, untilEnded, untilPending } from './served.ts';
+import { runCurlLines, type Served, served, untilEnded, untilPending } from './served.ts';
 
 check('serve shows the first token once, serves, and ends with 0 when it is told to stop', async (t) => {
   const { folder } = await configuredFolder(t, LETTER_AGENT);
@@ -66,22 +67,108 @@ for (const document of ['README.md', 'docs/gateway.md'])
 /** Of a `serve` that is to see soon that it was taken for dead. Milliseconds. */
 const LEASE_MS = 3_000;
 
-check('a serve that slept longer than its lease says so and ends; started anew it carries on what waits', async (t) => {
-  const { folder, json } = await configuredFolder(t, LETTER_AGENT);
+function leaseShortly(folder: string): void {
   const file = join(folder, 'holdfast.config.ts');
   writeFileSync(file, readFileSync(file, 'utf8').replace('({ agents', `({ instanceLeaseMs: ${LEASE_MS}, agents`));
-  const slept = await served(t, folder);
-  const run = await json('run', 'Write to Ada.');
-  const [waiting = ''] = run.document['pending'] as string[];
-  const { document: shown } = await json('approvals', 'show', waiting);
-  slept.send('SIGSTOP');
+}
+
+/** Stops a `serve` until its lease has ended, and wakes it once `meanwhile` is done. */
+async function slept({ folder, send }: Served, meanwhile: () => Promise<unknown>): Promise<void> {
+  send('SIGSTOP');
   endLeases(join(folder, '.holdfast'));
-  assert.equal((await json('approvals', 'approve', waiting, '--digest', String(shown['digest']))).exit, 0);
-  assert.equal(await slept.stop('SIGCONT'), 2);
-  assert.match(slept.log(), /INSTANCE_ENDED/);
-  assert.match(slept.log(), /holdfast serve/);
-  const { url } = await served(t, folder);
-  const owner = new HoldfastClient({ url, token: slept.token ?? '' });
-  assert.equal((await untilEnded(owner, String(run.document['run_id']))).status, 'completed');
-  assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
-});
+  await meanwhile();
+  send('SIGCONT');
+}
+
+/** The first answer at this address that is not a refusal for the time being. */
+async function once<T>(ask: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries += 1)
+    try {
+      return await ask();
+    } catch (error) {
+      if (tries === 200) throw error;
+      await sleep(50);
+    }
+}
+
+check(
+  'a serve that slept longer than its lease says so and goes on as another: what was decided is carried on',
+  async (t) => {
+    const { folder, json } = await configuredFolder(t, LETTER_AGENT);
+    leaseShortly(folder);
+    const serve = await served(t, folder);
+    const owner = new HoldfastClient({ url: serve.url, token: serve.token ?? '' });
+    const run = await json('run', 'Write to Ada.');
+    const [waiting = ''] = run.document['pending'] as string[];
+    const { document: shown } = await json('approvals', 'show', waiting);
+    await slept(serve, async () => {
+      assert.equal((await json('approvals', 'approve', waiting, '--digest', String(shown['digest']))).exit, 0);
+    });
+    for (;;) {
+      const { status } = await once(() => owner.showRun(String(run.document['run_id'])));
+      if (status === 'completed') break;
+      await sleep(20);
+    }
+    assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
+    assert.match(serve.log(), /"serve\.taken_for_dead"/);
+    assert.match(serve.log(), /"serve\.came_back"/);
+    const { token } = await once(() => owner.createToken({ subject: 'writer', roles: ['agent'] }));
+    const writer = new HoldfastClient({ url: serve.url, token: token ?? '' });
+    assert.match((await once(() => writer.startRun({ task: 'Write to Ada.' }))).run_id, /^[0-9a-f]{32}$/);
+    assert.equal(await serve.stop(), 0);
+  },
+);
+
+for (const other of ['nobody', 'another process'] as const)
+  check(
+    `a call under way in a serve that slept is unknown when it wakes, where ${other} let go of its run`,
+    async (t) => {
+      const agent = LETTER_AGENT.replace('needsApproval: true', 'needsApproval: false')
+        .replace('execute: (', 'execute: async (')
+        .replace('return { posted: to };', 'await sleep(600_000); return {};');
+      const { folder, json } = await configuredFolder(t, agent);
+      leaseShortly(folder);
+      const serve = await served(t, folder);
+      const owner = new HoldfastClient({ url: serve.url, token: serve.token ?? '' });
+      const { token } = await owner.createToken({ subject: 'writer', roles: ['agent'] });
+      const writer = new HoldfastClient({ url: serve.url, token: token ?? '' });
+      const { run_id: runId } = await writer.startRun({ task: 'Write to Ada.' });
+      while (!existsSync(join(folder, 'letters.txt'))) await sleep(20);
+      const view = async () => (await json('runs', 'show', runId)).document;
+      let left: Awaited<ReturnType<typeof view>> | undefined;
+      await slept(serve, async () => {
+        if (other === 'another process') left = await view();
+      });
+      while (!serve.log().includes('"serve.came_back"')) await sleep(20);
+      const shown = await view();
+      assert.deepEqual([shown['status'], shown['outcome']], ['failed', 'unknown']);
+      // The call's own process may still say why it does not know.
+      if (left) assert.deepEqual({ ...shown, calls: [] }, { ...left, calls: [] }, 'what it did is left as it is');
+      assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
+      assert.equal((await json('audit')).exit, 0);
+      assert.match((await once(() => writer.startRun({ task: 'Write to Ada.' }))).run_id, /^[0-9a-f]{32}$/);
+    },
+  );
+
+check(
+  'a run whose model was answering when serve fell asleep is interrupted, not stopped, and can go on',
+  async (t) => {
+    const model = `const tools = []; const model = async () => {
+    if (existsSync('asked')) return 'answered';
+    writeFileSync('asked', '');
+    return sleep(600_000, 'late');
+  };`;
+    const { folder, json } = await configuredFolder(t, model);
+    leaseShortly(folder);
+    const serve = await served(t, folder);
+    const owner = new HoldfastClient({ url: serve.url, token: serve.token ?? '' });
+    const { run_id: runId } = await owner.startRun({ task: 'Say it.' });
+    while (!existsSync(join(folder, 'asked'))) await sleep(20);
+    await slept(serve, async () => undefined);
+    while (!serve.log().includes('"serve.came_back"')) await sleep(20);
+    const { document: shown } = await json('runs', 'show', runId);
+    assert.deepEqual([shown['status'], shown['outcome']], ['running', 'interrupted']);
+    await once(() => owner.resumeRun(runId));
+    assert.equal((await untilEnded(owner, runId)).text, 'answered');
+  },
+);

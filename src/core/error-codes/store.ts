@@ -7,7 +7,8 @@ export const storeErrorCodes = {
     http: 503,
     exit: 2,
     retryable: false,
-    resolve: 'Start the process again; another may have taken over what it held.',
+    resolve:
+      'Start the process again (`holdfast serve` comes back by itself); another may have taken over what it held.',
   },
   NODE_TOO_OLD: {
     family: 'validation',
