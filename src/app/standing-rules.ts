@@ -176,7 +176,7 @@ const DOES = {
 };
 
 const ALLOW_ENDS =
-  'Whatever denies or asks beside it wins, and where whoever asks may not decide it allows nothing of its maker’s own runs.';
+  'Whatever denies or asks beside it wins, and an agent with `askForEach` waits all the same. Where whoever asks may not decide, it allows nothing of its maker’s own runs.';
 
 const allowsHow = (tool: string): string =>
   isExactName(tool)

@@ -36,7 +36,10 @@ export function judge(
     toolAsks: call.toolAsks === true || terms.askForEach === true,
   };
   const set: PolicySet = { ...context.policies, policies: [...context.policies.policies, ownVoice(call, writes)] };
-  return judgeCall(proposed, place.principal, rulesThatCount(context, place.principal, rules), set);
+  const verdict = judgeCall(proposed, place.principal, rulesThatCount(context, place.principal, rules), set);
+  if (verdict.decision !== 'allow' || terms.askForEach !== true) return verdict;
+  // A standing allow is for what the tool asks; that each call waits is said of the agent.
+  return { decision: 'ask', because: 'tool', reason: 'Each call of this agent waits for a person.' };
 }
 
 /** Where whoever asks may not decide, what they allowed once for all decides nothing of what they ask for. */

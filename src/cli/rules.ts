@@ -16,6 +16,7 @@ interface ListOptions extends RunOptions {
 }
 
 const PAGE = '100';
+const DROPPED = 'Dropped: calls are judged without it from now on, in every process.';
 
 /** `holdfast rules list|allow|ask|deny|drop`: what is allowed, asked about or denied from now on. */
 export function define(command: Command, context: CommandContext): void {
@@ -98,7 +99,10 @@ function drop(context: CommandContext, id: string, options: RunOptions): Promise
     const dropped = await rules.drop(id);
     context.output.result({
       document: standingRuleDocument(dropped),
-      lines: () => [ruleLine(dropped), '  Dropped: it holds no more, in no process.'],
+      lines: () => [
+        ruleLine(dropped),
+        dropped.decision === 'allow' ? `  ${DROPPED} What it had let go before goes on.` : `  ${DROPPED}`,
+      ],
     });
     return 0;
   });

@@ -138,3 +138,11 @@ check('a call is held by a rule with the longest pattern there is', async (t) =>
   assert.equal(run.status, 'waiting_confirmation');
   assert.match(run.pending[0]?.reason ?? '', /^A standing rule says ask for take_note on \*{1024}…\.$/);
 });
+
+check('an agent of which every call waits for a person is let go by no rule', async (t) => {
+  const { holdfast } = await openDesk(t);
+  await holdfast.rules.put({ decision: 'allow', tool: 'take_note' });
+  const tools = [noteTool({ needsApproval: true })];
+  const run = await holdfast.agent({ model: callsThenDone([{}]), tools, askForEach: true }).run('go');
+  assert.equal(run.status, 'waiting_confirmation');
+});

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Holdfast } from '../../src/index.ts';
 import { importRule } from '../../src/approvals/index.ts';
-import { guardWorld, outcomeOf } from '../mcp/guard-world.ts';
+import { guardWorld, OPEN_POLICY, outcomeOf } from '../mcp/guard-world.ts';
 import { assert, check, configuredFolder, holdfast, LETTER_AGENT, temporaryFolder } from '../support/index.ts';
 
 type Document = Readonly<Record<string, unknown>>;
@@ -66,6 +66,18 @@ check('a rule that the command makes holds for the next call of a guard that run
   assert.equal(world.effects().length, 1);
 });
 
+check('a rule holds what a guard in shadow mode would only report', async (t) => {
+  const world = await guardWorld(t, { policy: { ...OPEN_POLICY, mode: 'shadow' } });
+  assert.equal(outcomeOf(await world.call('unheard_of', { n: 1 }))?.code, undefined);
+  for (const [decision, code] of [
+    ['ask', 'APPROVAL_PENDING'],
+    ['deny', 'POLICY_DENIED'],
+  ] as const) {
+    await holdfast(['rules', decision, 'world__*', '--data-dir', world.dataDir]);
+    assert.equal(outcomeOf(await world.call('unheard_of', { decision }))?.code, code);
+  }
+});
+
 check('the text says what a rule now does, where it holds, who made it and how to undo it', async (t) => {
   const { text } = await importedWorld(t);
   const allow = await text('allow', 'post');
@@ -86,7 +98,7 @@ check('the text says what a rule now does, where it holds, who made it and how t
     true,
     'the rule of the same place, tool and pattern says something else now',
   );
-  assert.match((await text('drop', id)).stdout, /Dropped: it holds no more/);
+  assert.match((await text('drop', id)).stdout, /Dropped: calls are judged without it from now on/);
 });
 
 check('what an import brought is shown as such, with nothing unseen in it, and never allows', async (t) => {
