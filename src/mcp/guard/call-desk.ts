@@ -64,6 +64,7 @@ export class CallDesk {
     const call: GuardedCall = {
       message,
       line,
+      edited: null,
       channel,
       described,
       cancel: new AbortController(),

@@ -408,9 +408,11 @@ export class CallsOfGuard {
   /** What an approver changed is what is passed on; what answers the guard is not. */
   #takeEdits(call: GuardedCall, prepared: PreparedCall): void {
     const own = answersGuard(call.message);
-    if (!own && prepared.argumentsText === canonicalJson(call.message.arguments)) return;
+    const isEdited = prepared.argumentsText !== canonicalJson(call.message.arguments);
+    if (!own && !isEdited) return;
     const edited = readCanonicalJson(prepared.argumentsText, JSON_PROFILES.operations) as JsonObject;
     call.line = editedLine(call.message, edited, own);
+    if (isEdited) call.edited = edited;
   }
 
   async #execute(

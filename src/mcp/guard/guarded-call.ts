@@ -1,7 +1,8 @@
-import type { JsonValue } from '../../core/index.ts';
+import type { JsonObject, JsonValue } from '../../core/index.ts';
 import { NotDone, type ToolCallContext } from '../../tools/index.ts';
 import { Continuations } from '../wire/continuations.ts';
 import type { CallAnswer, ToolCallMessage } from '../wire/message.ts';
+import { editedLine } from '../wire/write-line.ts';
 import type { Answered, CallChannel } from './call-channel.ts';
 import { keptOutput } from './kept-output.ts';
 import type { PolicyTool } from './policy-model.ts';
@@ -13,6 +14,8 @@ export interface GuardedCall {
   message: ToolCallMessage;
   /** What is passed on: the host's own line, or one with an approver's arguments. */
   line: Uint8Array;
+  /** The arguments that an approver gave it in place of the host's: they hold in each of its rounds. */
+  edited: JsonObject | null;
   /** How it travels: the newest one of a call that takes several rounds. */
   channel: CallChannel;
   readonly described: PolicyTool;
@@ -80,7 +83,8 @@ export class Deliveries {
     const round = await Promise.race([next, stopped]);
     call.told = false;
     call.message = round.message;
-    call.line = round.line;
+    // The host knows of no edit: what it calls with again are its own arguments, which nobody has approved.
+    call.line = call.edited === null ? round.line : editedLine(round.message, call.edited, false);
     call.channel = round.channel;
   }
 
