@@ -60,6 +60,7 @@ async function nextReply(
   driving: Driving,
   groups: readonly GroupWithCalls[],
   unwritten: readonly NewEvent[],
+  mayCompact = true,
 ): Promise<GroupEnd | null> {
   const turns = turnsLeft(driving, groups);
   const allowance = await allowanceOf(context, driving);
@@ -69,7 +70,10 @@ async function nextReply(
   if (bounds.refusal !== null) return refused(context, driving, 'RUN_BUDGET_USED_UP', bounds.refusal, unwritten);
   const withinMs = Math.min(allowance.withinMs, bounds.withinMs);
   try {
-    if (await compactIfLong(context, driving, groups, unwritten, withinMs)) return { end: 'ended', unwritten: [] };
+    const came = mayCompact ? await compactIfLong(context, driving, groups, unwritten, withinMs) : 'nothing';
+    if (came === 'compacted') return { end: 'ended', unwritten: [] };
+    // What was spent in vain counts against what the turn may spend; it has its whole history, and nobody asks again.
+    if (came === 'no_summary') return await nextReply(context, driving, groups, unwritten, false);
     const messages = messagesOf(driving.agent.instructions, groups);
     const reply = await askModel(context, driving, messages, withinMs);
     const proposed = await commitReply(context, driving, messages, reply, unwritten, bounds.callsLeft);

@@ -71,3 +71,45 @@ check('a call that is not settled is never compacted away, until it is settled',
   assert.equal(plan?.kept.size, 0);
   assertPaired(messagesOf(null, groups));
 });
+
+check('a summary without a word compacts nothing, is counted, and nobody asks for it again in that turn', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const tools = [noteTool({ effect: 'read' })];
+  const asked = { replies: 0, summaries: 0 };
+  const reply = talkative(6, []);
+  const model: ModelFunction = (request) => {
+    if (request.tools.length > 0) asked.replies += 1;
+    else asked.summaries += 1;
+    assert.ok(asked.summaries <= 8, 'the run would ask for summaries for ever');
+    if (request.tools.length > 0) return reply(request);
+    return asked.summaries % 2 === 1 ? '' : ' \n';
+  };
+  const agent = { model, tools, compactAboveTokens: 300, retries: { most: 0 } };
+  const run = await holdfast.agent({ ...agent, name: 'whole' }).run('the task');
+  assert.equal(run.status, 'completed');
+  assert.ok(asked.summaries > 0 && asked.summaries < asked.replies);
+  assert.equal(run.view.turnsUsed, asked.replies + asked.summaries, 'what was asked in vain counts, too');
+  // What was spent on it is seen before the turn that follows.
+  let replies = 0;
+  const budgets = { maxTokens: 50_000 };
+  const dear: ModelFunction = (request) => {
+    const usage = { inputTokens: 1, outputTokens: 1 };
+    if (request.tools.length === 0) return { text: '', usage: { inputTokens: 60_000, outputTokens: 1 } };
+    replies += 1;
+    return { calls: [{ callId: `c${replies}`, toolName: 'take_note', arguments: { note: LONG } }], usage };
+  };
+  const stopped = await holdfast.agent({ ...agent, name: 'spent', tools, model: dear, budgets }).run('the task');
+  assert.deepEqual([stopped.status, stopped.view.turnsUsed], ['failed', replies + 1]);
+});
+
+check('that a summary was cut is told with it', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const seen: (readonly ModelMessage[])[] = [];
+  const reply = talkative(6, seen);
+  const model: ModelFunction = (request) =>
+    request.tools.length > 0 ? reply(request) : { text: 'SUMM', finishReason: 'length' };
+  const tools = [noteTool({ effect: 'read' })];
+  await holdfast.agent({ model, tools, compactAboveTokens: 300 }).run('the task');
+  const summary = (seen.at(-1) ?? []).find(({ text }) => text.includes('SUMM'))?.text ?? '';
+  assert.match(summary, /SUMM\n\[This summary was cut \(length\): it may not be whole\.\]$/);
+});
