@@ -49,6 +49,7 @@ export type {
 } from './model.ts';
 export {
   checkPolicies,
+  isRuleApprover,
   judgeCall,
   type Policy,
   type PolicyAnswer,

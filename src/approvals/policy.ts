@@ -61,6 +61,11 @@ interface Voice {
 export const policyApprover = (policy: Pick<Policy, 'name' | 'revision'>): string =>
   `policy:${policy.name}@${policy.revision}`;
 
+const RULE = 'rule.';
+
+/** Whether a standing rule, which may be dropped at any time, is what needs nobody's word. */
+export const isRuleApprover = (approver: string): boolean => approver.startsWith(`policy:${RULE}`);
+
 /** Checks a host's policies once, at the start: names and revisions, each pair once. INVALID_VALUE, POLICY_CONFLICT. */
 export function checkPolicies(policies: readonly Policy[]): void {
   const seen = new Set<string>();
@@ -121,7 +126,7 @@ function voiceOfRule(rule: PermissionRule, call: ProposedCall): Voice[] {
   const decision = rule.decision === 'allow' && !person ? 'ask' : rule.decision;
   const lowersTool = person && decision === 'allow' && isExactName(rule.tool);
   const reason = `A standing rule says ${decision} for ${rule.tool} on ${toldPattern(rule.pattern)}.`;
-  const by = policyApprover({ name: `rule.${rule.ruleId}`, revision: String(rule.updatedAt) });
+  const by = policyApprover({ name: `${RULE}${rule.ruleId}`, revision: String(rule.updatedAt) });
   return [{ decision, by, reason, lowersTool, isRule: true }];
 }
 

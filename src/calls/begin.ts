@@ -1,4 +1,4 @@
-import { type CallBinding, consume, rulesFor } from '../approvals/index.ts';
+import { type CallBinding, consume, isRuleApprover, rulesFor } from '../approvals/index.ts';
 import { fail, LIMITS, unixSeconds } from '../core/index.ts';
 import { claimNext } from '../effects/index.ts';
 import {
@@ -128,17 +128,23 @@ export async function refuseWhilePaused(tx: Tx, context: CallsContext): Promise<
 
 /**
  * Throws `Refused` where a rule that people have made since the call was judged denies it, whoever approved it, or holds
- * one that nobody was asked about. What the host's policies say is bound to their revisions.
+ * one that nobody was asked about; and where the rule that let it go is dropped. What the host's policies say is bound to
+ * their revisions.
  */
 async function refuseByRules(tx: Tx, context: CallsContext, of: Beginning): Promise<void> {
   const rules = await rulesFor(tx, of.place.principal, of.place);
-  if (rules.length === 0) return;
+  const restsOnRule = of.authority.by === 'policy' && isRuleApprover(of.authority.approver);
+  if (rules.length === 0 && !restsOnRule) return;
   const verdict = judge(context, of.place, of.call, rules, {});
   if (verdict.decision === 'deny')
     throw new Refused(notStarted('POLICY_DENIED', `Denied by ${verdict.by}: ${verdict.reason}`));
-  if (of.authority.by === 'policy' && verdict.decision === 'ask' && verdict.because === 'rule')
+  if (of.authority.by === 'policy' && verdict.decision === 'ask' && (verdict.because === 'rule' || restsOnRule))
     throw new Refused(
-      notStarted('APPROVAL_REQUIRED', `A rule holds it since it was proposed: ${verdict.reason}`, 'Propose it again.'),
+      notStarted(
+        'APPROVAL_REQUIRED',
+        `The rules have changed since it was proposed, and it is held by now: ${verdict.reason}`,
+        'Propose it again.',
+      ),
     );
 }
 

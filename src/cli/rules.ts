@@ -99,10 +99,7 @@ function drop(context: CommandContext, id: string, options: RunOptions): Promise
     const dropped = await rules.drop(id);
     context.output.result({
       document: standingRuleDocument(dropped),
-      lines: () => [
-        ruleLine(dropped),
-        dropped.decision === 'allow' ? `  ${DROPPED} What it had let go before goes on.` : `  ${DROPPED}`,
-      ],
+      lines: () => [ruleLine(dropped), `  ${DROPPED}`],
     });
     return 0;
   });

@@ -154,6 +154,26 @@ for (const [said, decision, given, code] of [
     assert.equal(outcome && 'code' in outcome && outcome.code, code);
   });
 
+check('a call that rests on an allow which is dropped before it begins is held after all', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const { rules } = holdfast;
+  const ran: string[] = [];
+  const { ruleId } = await rules.put({ decision: 'allow', tool: 'late' });
+  const first = noteTool({
+    name: 'first',
+    execute: async () => {
+      await rules.drop(ruleId);
+      return { ok: true };
+    },
+  });
+  const late = noteTool({ name: 'late', needsApproval: true, execute: ({ note }) => ({ at: ran.push(note) }) });
+  const model = callsThenDone([{ name: 'first' }, { name: 'late' }], [{ name: 'late', id: 'again' }]);
+  const run = await holdfast.agent({ model, tools: [first, late] }).run('go');
+  const outcome = run.view.calls[1]?.outcome;
+  assert.equal(outcome && 'code' in outcome && outcome.code, 'APPROVAL_REQUIRED');
+  assert.deepEqual([ran, run.status, run.pending.length], [[], 'waiting_confirmation', 1]);
+});
+
 check('five hundred, malformed, unknown and doubled calls: each a clear code, nothing run', async (t) => {
   const { holdfast } = await openDesk(t);
   const tools = [noteTool()];
