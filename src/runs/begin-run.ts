@@ -1,11 +1,11 @@
 import { fail, type JsonObject, LIMITS, requireText, requireWithin } from '../core/index.ts';
 import { beginTurn, openSession, type Principal, requireBranch, type SessionTicket } from '../sessions/index.ts';
-import type { Tx } from '../store/index.ts';
+import type { ReadTx, Tx } from '../store/index.ts';
 import { childCallKey } from './child-call.ts';
 import type { Agent, Driving, RunListener, RunsContext } from './context.ts';
 import { freezeAgent } from './frozen.ts';
 import type { ChildCall, RunPlace, RunRecord } from './model.ts';
-import { findChild, insertRun, requireRun } from './run-store.ts';
+import { findChild, insertRun, isStopAsked, requireRun } from './run-store.ts';
 
 /** Where a new run begins: a project for a session of its own, or a session to go on with. */
 export interface StartRun {
@@ -76,26 +76,33 @@ export interface FoundChild {
 
 /**
  * The child run of a call: the one that the call began before, or a new one in a session of its own, of kind `child`.
- * One commit, or none. Throws INVALID_VALUE for a blank or too long task, LIMIT_REACHED (runDepth).
+ * Null once a stop of the run that makes the call is committed: none is begun under it, and none taken up. One commit, or
+ * none. Throws RUN_NOT_OWNED, INVALID_VALUE for a blank or too long task, LIMIT_REACHED (runDepth).
  */
 export async function beginChild(
   context: RunsContext,
-  { run }: Driving,
+  { run }: Pick<Driving, 'run'>,
   agent: Agent,
   asked: ChildCall,
   askPen: AskPen,
-): Promise<FoundChild> {
+): Promise<FoundChild | null> {
   const { store, clock, sessions } = context.calls;
   const { principal } = run;
   const call = childCallKey(asked);
-  const known = await store.read('runs.child', (tx) => findChild(tx, run, call));
-  if (known) return { child: known, begun: null };
+  const isStopped = (tx: ReadTx): Promise<boolean> => isStopAsked(tx, run.runId, context.instanceId);
+  const before = await store.read('runs.child', async (tx) => ({
+    stopped: await isStopped(tx),
+    known: await findChild(tx, run, call),
+  }));
+  if (before.stopped) return null;
+  if (before.known) return { child: before.known, begun: null };
   const task = requireText('task', asked.task, LIMITS.runTaskCodePoints);
   const frozen = freezeAgent(agent, {});
   const runId = sessions.ids.next();
   return store.write('runs.child', async (tx) => {
     const other = await findChild(tx, run, call);
     if (other) return { child: other, begun: null };
+    if (await isStopped(tx)) return null;
     requireWithin('runDepth', (await depthOf(tx, run)) + 1);
     const { projectId } = run.place;
     const rootFrameId = await openSession(tx, sessions, principal, { projectId, kind: 'child' });

@@ -6,6 +6,7 @@ import type { Driving, RunsContext } from './context.ts';
 import { cutOf, type CutReason } from './cut-reply.ts';
 import { branchGroups } from './history.ts';
 import type { ChildCall, RunRecord } from './model.ts';
+import { runTree } from './run-store.ts';
 import { newestReplyOfTurn } from './turn-history.ts';
 
 /**
@@ -51,6 +52,7 @@ export async function childOutcome(
 ): Promise<CallOutcome | null> {
   try {
     const child = await driving.carryOutChild(driving, asked);
+    if (child === null) return null;
     const { unknown, cut } = await context.calls.store.read('runs.child', async (tx) => {
       const last = await newestReplyOfTurn(tx, child.principal, child.place);
       return { unknown: await hasUnknown(tx, child), cut: last && cutOf(last) };
@@ -97,7 +99,11 @@ function outcomeOf({ runId, agent, state }: RunRecord, unknown: boolean, cut: Cu
 const toldCut = (cut: CutReason | null): JsonObject =>
   cut === null ? {} : { cut, note: `Its last reply was cut (${cut}): the text may not be whole.` };
 
-async function hasUnknown(tx: ReadTx, { principal, place }: RunRecord): Promise<boolean> {
-  const groups = await branchGroups(tx, principal, place.rootFrameId, place.branchId);
-  return groups.some(({ calls }) => calls.some(({ outcome }) => outcome?.state === 'unknown'));
+/** In the run or in any below it: one that was stopped may not have been told of those that it had begun. */
+async function hasUnknown(tx: ReadTx, { principal, runId }: RunRecord): Promise<boolean> {
+  for (const { place } of await runTree(tx, principal, runId)) {
+    const groups = await branchGroups(tx, principal, place.rootFrameId, place.branchId);
+    if (groups.some(({ calls }) => calls.some(({ outcome }) => outcome?.state === 'unknown'))) return true;
+  }
+  return false;
 }

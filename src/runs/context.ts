@@ -71,8 +71,11 @@ export interface RunListener extends CallListener {
   onChild?(child: { readonly runId: string; readonly agent: string }): RunListener;
 }
 
-/** Carries out the run of another agent for a call, and answers how it then stands. Given by the service. */
-export type CarryOutChild = (parent: Driving, asked: ChildCall) => Promise<RunRecord>;
+/**
+ * Carries out the run of another agent for a call, and answers how it then stands; null where none is carried out, since
+ * the run that makes the call is to stop. Given by the service.
+ */
+export type CarryOutChild = (parent: Driving, asked: ChildCall) => Promise<RunRecord | null>;
 
 /** One run that this process carries out now. */
 export interface Driving {

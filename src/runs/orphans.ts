@@ -7,9 +7,9 @@ import {
   outcomeOfLedgerCall,
   resultEvent,
 } from '../calls/index.ts';
-import { latestRequest } from '../approvals/index.ts';
+import { cancelRequests, latestRequest } from '../approvals/index.ts';
 import { appendEvent, type NewEvent } from '../sessions/index.ts';
-import { appendFeed, type ReadTx } from '../store/index.ts';
+import { appendFeed, type ReadTx, type Tx } from '../store/index.ts';
 import { allEnded } from './all-ended.ts';
 import type { RunsContext } from './context.ts';
 import { type Damage, type DamagedRun, damageOf } from './damage.ts';
@@ -151,20 +151,41 @@ async function release({ calls }: Pick<RunsContext, 'calls'>, run: RunRecord): P
   if (await isModelless(calls, run)) return endDeadModellessRun(calls, run, deadOwner);
   // Everything is read and proved before anything is written, and all of it is one commit.
   const { stand, results, unknown } = await leftOf(calls, run);
-  const failed = stand.status === 'failed' ? stand : null;
-  const now = calls.clock.nowMs();
-  const params = [stand.status, failed?.code ?? null, failed?.message ?? null, now, run.runId, deadOwner];
   const isStale = await calls.store.write('runs.release', async (tx) => {
     for (const statusRef of unknown) if (await calls.operations.isOver(tx, statusRef)) return true;
-    const { changes } = await tx.run(sql.RELEASE_ORPHAN, params);
-    if (changes === 0) return false;
+    const status = await letGo(tx, calls, run, deadOwner, stand);
+    if (status === null) return false;
     for (const result of results) await appendEvent(tx, calls.sessions, run.principal, result);
-    const kind = stand.status === 'running' ? 'run.interrupted' : `run.${stand.status}`;
+    const kind = status === 'running' ? 'run.interrupted' : `run.${status}`;
     await appendFeed(tx, { tenantId: run.principal.tenant, kind, reference: run.runId });
     return false;
   });
   // Settled by a living process since it was read: nothing was written, and it is read once more.
   if (isStale) await release({ calls }, run);
+}
+
+/**
+ * Moves the run from its dead owner, and answers to where: one that could go on, and that somebody asked to stop while its
+ * process lived, is stopped. Null where it is no longer that owner's.
+ */
+async function letGo(
+  tx: Tx,
+  { clock, sessions }: CallsContext,
+  run: RunRecord,
+  deadOwner: string,
+  stand: Stand,
+): Promise<Stand['status'] | 'stopped' | null> {
+  const { runId, principal, place } = run;
+  const now = clock.nowMs();
+  if (run.stopRequested && stand.status !== 'failed') {
+    if ((await tx.run(sql.END_ORPHAN, [now, now, runId, deadOwner])).changes === 0) return null;
+    const of = { rootFrameId: place.rootFrameId, runId };
+    await cancelRequests(tx, sessions, principal, of, 'The run was stopped.');
+    return 'stopped';
+  }
+  const failed = stand.status === 'failed' ? stand : null;
+  const params = [stand.status, failed?.code ?? null, failed?.message ?? null, now, runId, deadOwner];
+  return (await tx.run(sql.RELEASE_ORPHAN, params)).changes === 0 ? null : stand.status;
 }
 
 /**

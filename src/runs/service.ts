@@ -92,9 +92,13 @@ export class Runs {
     { adopt = false }: ResumeOptions = {},
   ): Promise<RunHandle> {
     const here = this.running(runId);
+    const shared = this.#taking.get(runId);
+    // Whoever finds it under way sees it as whoever takes it does: it is theirs, or there is none.
+    if (here ?? shared) await this.get(principal, runId);
     if (here) return { runId, ended: here };
+    if (shared) return shared;
     // Two of this process that resume at once share one taking: the row would let the same instance take it twice.
-    const taking = this.#taking.get(runId) ?? this.#take(principal, runId, listener, adopt);
+    const taking = this.#take(principal, runId, listener, adopt);
     this.#taking.set(runId, taking);
     try {
       return await taking;
@@ -268,11 +272,16 @@ export class Runs {
     });
   }
 
-  /** Begins the child run of a call or takes it up, and carries it on as long as its parent is carried on. */
-  async #carryOutChild(parent: Driving, asked: ChildCall): Promise<RunRecord> {
+  /** Begins the child run of a call or takes it up, and carries it on as long as its parent is; null where that is to stop. */
+  async #carryOutChild(parent: Driving, asked: ChildCall): Promise<RunRecord | null> {
     const { principal } = parent.run;
     const agent = this.#agent(asked.agent);
-    const { child, begun } = await beginChild(this.#context, parent, agent, asked, this.#carried.askPen);
+    const found = await beginChild(this.#context, parent, agent, asked, this.#carried.askPen);
+    if (found === null) {
+      parent.stopNow();
+      return null;
+    }
+    const { child, begun } = found;
     const { runId } = child;
     if (begun === null && !mayGoOn(child)) return child;
     const listener = parent.listener.onChild?.({ runId, agent: agent.name }) ?? {};

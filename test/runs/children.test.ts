@@ -1,7 +1,9 @@
+import { DatabaseSync } from 'node:sqlite';
+import { join } from 'node:path';
 import { viewOfRun } from '../../src/app/index.ts';
 import type { Policy } from '../../src/approvals/index.ts';
 import type { AgentOptions, FunctionReply, ModelFunction } from '../../src/index.ts';
-import { assert, check } from '../support/index.ts';
+import { armFaults, assert, check } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
 
 /** A lead that gives these tasks to `ask_helper` in one reply and then says what it was told. */
@@ -246,4 +248,24 @@ check('a child that was carried on by itself wakes the parent that waits for it'
   await runs.running(run.id);
   await run.refresh();
   assert.equal(run.status, 'completed');
+});
+
+check('a child that was stopped above a run with an unknown outcome leaves the call above unknown', async (t) => {
+  const faults = armFaults({ point: 'effect-sent', act: new Error('the process ends here') });
+  const { holdfast, dataDir } = await openDesk(t, { faults });
+  const { runs, principal } = holdfast.runtime;
+  const bottom = holdfast.agent(helper({ name: 'bottom', tools: [noteTool()] }));
+  const middle = holdfast.agent({ name: 'middle', model: asking('bottom'), children: [bottom] });
+  const top = holdfast.agent({ name: 'top', model: asking('middle'), children: [middle] });
+  await assert.rejects(top.run('go'));
+  const found = (await runs.list(principal, { limit: 5 })).items;
+  const of = (agent: string): string => found.find((one) => one.agent === agent)?.runId ?? '';
+  const db = new DatabaseSync(join(dataDir, 'holdfast.db'));
+  const orphan = db.prepare(`UPDATE traces SET owner_instance_id = 'a dead one' WHERE trace_id = ?`);
+  for (const { runId } of found) orphan.run(runId);
+  db.close();
+  assert.equal((await runs.reconcile()).length, 3);
+  await runs.stop(principal, of('middle'));
+  const run = await top.resume(of('top'));
+  assert.deepEqual([run.status, run.view.outcome, run.view.calls[0]?.outcome?.state], ['failed', 'unknown', 'unknown']);
 });

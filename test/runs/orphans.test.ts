@@ -94,3 +94,24 @@ check('a process that stays never lets go of what it has itself, though its own 
   goOn.resolve();
   assert.equal((await going).status, 'completed');
 });
+
+check('a run that somebody asked to stop, and whose process died before it did, is stopped', async (t) => {
+  const here = await openDesk(t);
+  const there = await openDesk(t, { dataDir: here.dataDir });
+  const { runs, principal } = there.holdfast.runtime;
+  const look = noteTool({
+    name: 'look',
+    effect: 'read',
+    execute: async (_input, call) => {
+      await runs.stop(principal, call.runId ?? '');
+      return { ok: true };
+    },
+  });
+  const agent = here.holdfast.agent({ model: callsThenDone([{ name: 'look' }]), tools: [look] });
+  const run = await agent.run('go');
+  orphan(here.dataDir, [run.id]);
+  assert.deepEqual(await runs.reconcile(), [run.id]);
+  await run.refresh();
+  assert.deepEqual([run.status, run.view.outcome], ['stopped', null]);
+  await assert.rejects(run.resume(), { code: 'RUN_ENDED' });
+});

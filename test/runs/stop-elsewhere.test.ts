@@ -53,3 +53,30 @@ for (const [what, replies] of [
     await assert.rejects(run.resume(), { code: 'RUN_ENDED' });
     assert.equal((await there.holdfast.runtime.operations.audit()).passed, true);
   });
+
+check('once a stop is committed elsewhere, no run is begun below the stopped one, and none is taken up', async (t) => {
+  const here = await openDesk(t);
+  const there = await openDesk(t, { dataDir: here.dataDir });
+  const { runs, principal } = there.holdfast.runtime;
+  let posted = 0;
+  const look = noteTool({
+    name: 'look',
+    effect: 'read',
+    execute: async (_input, call) => {
+      await runs.stop(principal, call.runId ?? '');
+      return { ok: true };
+    },
+  });
+  const post = noteTool({ execute: () => ({ at: (posted += 1) }) });
+  const posting = () => ({ calls: [{ toolName: 'take_note', arguments: { note: 'x' } }] });
+  const helper = here.holdfast.agent({ name: 'helper', model: posting, tools: [post] });
+  const model = () => ({
+    calls: [
+      { callId: 'look', toolName: 'look', arguments: { note: 'x' } },
+      { callId: 'ask', toolName: 'ask_helper', arguments: { task: 'x' } },
+    ],
+  });
+  const run = await here.holdfast.agent({ name: 'lead', model, tools: [look], children: [helper] }).run('go');
+  const tree = await runs.tree(principal, run.id);
+  assert.deepEqual([posted, run.status, tree.length], [0, 'stopped', 1]);
+});
