@@ -3,6 +3,7 @@ import { checkOptions, fail, type JsonObject, requireText } from '../core/index.
 import {
   childTool,
   type GoalTree,
+  namingRun,
   type OpenSideBranch,
   type ResumeOptions,
   type RunHandle,
@@ -67,6 +68,10 @@ export class AgentHandle {
   }
 }
 
+/** How a run stands after something was done; where that cannot be read, the run is named all the same. */
+const shown = (runtime: Runtime, principal: Principal, runId: string): Promise<RunView> =>
+  namingRun(runId, () => viewOfRun(runtime, principal, runId));
+
 /** A run as its host sees it, after it last came to a stand. */
 export class Run {
   readonly #runtime: Runtime;
@@ -81,7 +86,7 @@ export class Run {
 
   static async of(runtime: Runtime, principal: Principal, handle: RunHandle): Promise<Run> {
     await handle.ended;
-    return new Run(runtime, principal, await viewOfRun(runtime, principal, handle.runId));
+    return new Run(runtime, principal, await shown(runtime, principal, handle.runId));
   }
 
   get id(): string {
@@ -178,7 +183,7 @@ export class Run {
 
   /** Reads again how it stands. */
   async refresh(): Promise<this> {
-    this.#view = await viewOfRun(this.#runtime, this.#principal, this.id);
+    this.#view = await shown(this.#runtime, this.#principal, this.id);
     return this;
   }
 }

@@ -3,7 +3,7 @@ import { viewOfRun } from '../app/index.ts';
 import type { ShownRequest } from '../approvals/index.ts';
 import { outcomeLine } from '../calls/index.ts';
 import { displayText, HoldfastError } from '../core/index.ts';
-import type { RunHandle, RunListener } from '../runs/index.ts';
+import { namingRun, type RunHandle, type RunListener } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { watchForEarlyEnd } from './early-end.ts';
 import { askAtPrompt } from './prompt.ts';
@@ -26,12 +26,14 @@ export async function watchedRun(
   const unhookExit = watchForEarlyEnd(context.terminal, runId);
   const unhook = stopOnInterrupt(context, runtime, runId, unhookExit);
   try {
-    for (;;) {
-      await handle.ended;
-      const view = await viewOfRun(runtime, runtime.principal, handle.runId);
-      if (!(await decideHere(context, runtime, view))) return await tell(context, view);
-      handle = await runtime.runs.resume(runtime.principal, handle.runId, listener);
-    }
+    return await namingRun(runId(), async () => {
+      for (;;) {
+        await handle.ended;
+        const view = await viewOfRun(runtime, runtime.principal, runId());
+        if (!(await decideHere(context, runtime, view))) return tell(context, view);
+        handle = await runtime.runs.resume(runtime.principal, runId(), listener);
+      }
+    });
   } finally {
     unhook();
     unhookExit();

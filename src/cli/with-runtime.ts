@@ -29,12 +29,17 @@ async function opened({ terminal }: CommandContext, options: RunOptions, config:
   return configured;
 }
 
-async function workAndClose(configured: Configured, work: (configured: Configured) => Promise<ExitCode>) {
+/** What keeps the work from its end most often keeps that of the process from being written down too: the first is told. */
+async function workAndClose<T extends Pick<Configured, 'close'>>(opened: T, work: (opened: T) => Promise<ExitCode>) {
+  let exit: ExitCode;
   try {
-    return await work(configured);
-  } finally {
-    await configured.close();
+    exit = await work(opened);
+  } catch (error) {
+    await opened.close().catch(() => undefined);
+    throw error;
   }
+  await opened.close();
+  return exit;
 }
 
 /**
@@ -53,12 +58,7 @@ export async function withoutAgents(
   const tools = [...new Set([...(settings.tools ?? []), ...agents.flatMap((agent) => agent.tools ?? [])])];
   const onDamage = (run: DamagedRun): void => void terminal.stderr.write(`holdfast: ${damagedLine(run)}\n`);
   const how = { dataDir, tools, create: false, secretsIn: terminal.env };
-  const holdfast = await Holdfast.open({ onDamage, ...settings, ...how });
-  try {
-    return await work(holdfast);
-  } finally {
-    await holdfast.close();
-  }
+  return workAndClose(await Holdfast.open({ onDamage, ...settings, ...how }), work);
 }
 
 /** Opens the data folder with the agents of the configuration, where there is one, and with those of the house. */

@@ -6,11 +6,15 @@ import { agentFor } from './follow-up.ts';
 import { thawAgent } from './frozen.ts';
 import { drive } from './loop.ts';
 import type { RunRecord } from './model.ts';
+import { namingRun } from './naming-run.ts';
 import * as sql from './run-queries.ts';
 import { spanOfRun } from './run-spans.ts';
 import { moveRun, requireLiving, requireRun } from './run-store.ts';
 
-/** A run that this process carries out. `ended` settles when it waits, has ended, or failed to be carried out. */
+/**
+ * A run that this process carries out. `ended` settles when it waits, has ended, or failed to be carried out: the error
+ * of a store, a clock or a process names the run.
+ */
 export interface RunHandle {
   readonly runId: string;
   readonly ended: Promise<RunRecord>;
@@ -87,7 +91,7 @@ export class CarriedRuns {
 
   #enter(runId: string, turns: (stop: AbortController) => Promise<Driving>): RunHandle {
     const stop = new AbortController();
-    const ended = this.#carry(runId, turns, stop);
+    const ended = namingRun(runId, () => this.#carry(runId, turns, stop));
     this.#runs.set(runId, { stop, ended });
     const forget = (): void => void this.#runs.delete(runId);
     ended.then(forget, forget);

@@ -18,6 +18,7 @@ export {
   openNextModellessRun,
 } from './guard-run.ts';
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';
+export { namingRun } from './naming-run.ts';
 export { auditRunRecords, findDamagedRuns, type ProofContext } from './orphans.ts';
 export { findRunOfTurn, type RunPage, runTree } from './run-store.ts';
 export { type ResumeOptions, Runs } from './service.ts';

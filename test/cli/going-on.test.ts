@@ -69,6 +69,22 @@ check('an error outside any call that ends the process says so, names the run an
   assert.match(await shownOnceKnown(world, id), /failed, outcome unknown/);
 });
 
+check('an error that cuts a run short after a call had started names the run and what shows it', async (t) => {
+  const back = 'const { now } = Date; Date.now = () => now() - 3_600_000; return {};';
+  const agent = LETTER_AGENT.replace('needsApproval: true', 'needsApproval: false')
+    .replace('return { posted: to };', back)
+    .replace("to: 'Ada'", 'to: messages.at(-1).text');
+  const world = await configuredFolder(t, agent);
+  const told = await world.holdfast('run', 'Ada', '--json');
+  const { error } = JSON.parse(told.stdout) as { readonly error: Record<string, string> };
+  assert.deepEqual([told.exit, error['code']], [1, 'CLOCK_WENT_BACK']);
+  const id = found(
+    error['resolve'] ?? '',
+    /^See what .* before anything is tried again: holdfast runs show ([0-9a-f]{32})\. /,
+  );
+  assert.match(await shownOnceKnown(world, id), /failed, outcome unknown/);
+});
+
 check('a run whose last reply was cut is completed, and says that its text is not whole', async (t) => {
   const model = "const tools = []; const model = () => ({ text: 'half a', finishReason: 'length' });";
   const { holdfast, json } = await configuredFolder(t, model);
