@@ -66,6 +66,8 @@ export const END_OPERATION = `UPDATE restore_operations SET status = ?, error = 
 WHERE operation_id = ? AND status = 'running'`;
 export const RUNNING_OPERATION = `SELECT o.* FROM restore_operations o JOIN sessions s ON s.root_frame_id = o.root_frame_id
 WHERE o.root_frame_id = ? AND s.tenant_id = ? AND o.status = 'running'`;
+export const COUNT_OPERATIONS = `SELECT COUNT(*) AS begun, COUNT(finished_at) AS ended FROM restore_operations
+WHERE root_frame_id = ?`;
 export const OPERATION_OF_ID = `SELECT o.* FROM restore_operations o JOIN sessions s ON s.root_frame_id = o.root_frame_id
 WHERE o.operation_id = ? AND o.root_frame_id = ? AND s.tenant_id = ?`;
 export const LIST_OPERATIONS = `SELECT * FROM restore_operations WHERE root_frame_id = ? AND operation_id > ?

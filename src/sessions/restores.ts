@@ -128,6 +128,12 @@ export async function runningRestore(
   return row ? operationOf(row) : null;
 }
 
+/** Changes with every restore of a session that begins or ends; for comparison alone. */
+export async function restoresOf(tx: ReadTx, rootFrameId: string): Promise<string> {
+  const row = await tx.get(sql.COUNT_OPERATIONS, [rootFrameId]);
+  return `${String(row?.['begun'])} ${String(row?.['ended'])}`;
+}
+
 /** The restore operation of that id in that session, or null. */
 export async function restoreOfId(
   tx: ReadTx,

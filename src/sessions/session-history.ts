@@ -6,10 +6,17 @@ import { createCheckpoint, type NewCheckpoint, requireCheckpoint } from './check
 import type { SessionContext } from './ledger.ts';
 import type { Principal } from './model.ts';
 import type { SessionPen } from './pen.ts';
-import { type BegunRestore, beginRestore, finishRestore, rollBackRestore, runningRestore } from './restores.ts';
+import {
+  type BegunRestore,
+  beginRestore,
+  finishRestore,
+  restoresOf,
+  rollBackRestore,
+  runningRestore,
+} from './restores.ts';
 import { textOrNull } from './rows.ts';
 import { requireBranch, requireSession } from './service.ts';
-import type { Capture, ScanOptions, TreeChange, WorkspaceStore } from './workspace/index.ts';
+import type { Capture, ScanOptions, TreeChange, WorkspaceStore, WorkspaceTree } from './workspace/index.ts';
 
 export interface SessionHistoryOptions {
   readonly store: Store;
@@ -40,6 +47,13 @@ export interface RestorePreview {
 
 const SHOWN = 100;
 
+/** From the workspace of one checkpoint to that of another, and what becomes of what others have written on the way. */
+interface Way {
+  readonly from: Checkpoint;
+  readonly to: Checkpoint;
+  readonly others: 'stay' | 'refuse';
+}
+
 /** A session's history together with the folder it works in: checkpoint, go back, switch, and finish what was killed. */
 export class SessionHistory {
   readonly #options: SessionHistoryOptions;
@@ -59,12 +73,19 @@ export class SessionHistory {
     asked: Omit<NewCheckpoint, 'workspaceTreeId'>,
     within?: (tx: Tx, made: Checkpoint) => Promise<void>,
   ): Promise<Checkpoint> {
-    await this.#options.store.read('sessions.checkpoint', (tx) => requireSession(tx, principal, asked.rootFrameId));
+    const { rootFrameId } = asked;
+    const restores = await this.#options.store.read('sessions.checkpoint', async (tx) => {
+      await requireSession(tx, principal, rootFrameId);
+      return restoresOf(tx, rootFrameId);
+    });
     const captured = await this.#capture(asked.rootFrameId);
     const whole = { ...asked, workspaceTreeId: captured?.treeId ?? null };
     const { store, context } = this.#options;
     const made = await store.write('sessions.checkpoint', async (tx) => {
       const checkpoint = await createCheckpoint(tx, context, principal, whole);
+      // A restore that went on during the capture: what was captured is of two moments, or of another branch.
+      if (captured && (await restoresOf(tx, rootFrameId)) !== restores)
+        throw fail('WORKSPACE_CHANGED', 'The workspace was restored while it was captured.');
       await within?.(tx, checkpoint);
       return checkpoint;
     });
@@ -158,39 +179,58 @@ export class SessionHistory {
 
   async #carryOut(principal: Principal, begun: BegunRestore, before: Capture | null): Promise<Checkpoint> {
     const { store, context } = this.#options;
+    const { operation, target } = begun;
+    let tree: WorkspaceTree | null = null;
     try {
-      await this.#putBack(begun.operation.rootFrameId, begun.target.workspaceTreeId, before);
-      return await store.write('sessions.restored', (tx) => finishRestore(tx, context, principal, begun.operation));
+      tree = await this.#treeOf(target);
+      await this.#putBack(operation.rootFrameId, tree, before);
+      return await store.write('sessions.restored', (tx) => finishRestore(tx, context, principal, operation));
     } catch (error) {
-      await this.#giveUp(principal, begun.operation, begun.undo, (error as { code?: string }).code ?? 'failed');
+      // Of a tree that could not be read nothing was written.
+      if (tree !== null) await this.#takeBack(begun);
+      const why = (error as { code?: string }).code ?? 'failed';
+      await store.write('sessions.given_up', (tx) => rollBackRestore(tx, context, principal, operation, why));
       throw error;
     }
   }
 
-  /** Makes the workspace what a tree says; without a tree there is nothing to do. */
-  async #putBack(rootFrameId: string, treeId: string | null, current: Capture | null): Promise<void> {
-    if (treeId === null) return;
-    const directory = await this.#options.directoryOf(rootFrameId);
-    if (directory === null || current === null)
-      throw fail('WORKSPACE_NOT_A_FOLDER', 'The session has no workspace to restore.');
-    await this.#options.workspaces.restore(treeId, directory, current);
+  async #treeOf({ workspaceTreeId }: Checkpoint): Promise<WorkspaceTree | null> {
+    return workspaceTreeId === null ? null : this.#options.workspaces.readTree(workspaceTreeId);
   }
 
-  async #giveUp(principal: Principal, operation: RestoreOperation, undo: Checkpoint, why: string): Promise<void> {
-    const { store, context } = this.#options;
-    const current = await this.#capture(operation.rootFrameId);
-    await this.#putBack(operation.rootFrameId, undo.workspaceTreeId, current);
-    await store.write('sessions.given_up', (tx) => rollBackRestore(tx, context, principal, operation, why));
+  /** Makes the workspace what a tree says; without a tree there is nothing to do. */
+  async #putBack(rootFrameId: string, tree: WorkspaceTree | null, current: Capture | null): Promise<void> {
+    if (tree === null) return;
+    const directory = await this.#options.directoryOf(rootFrameId);
+    if (directory === null || current === null) throw noWorkspace();
+    await this.#options.workspaces.restoreTree(tree, directory, current);
+  }
+
+  /** Takes back what a restore has written; what others have written since stays. */
+  #takeBack({ operation, target, undo }: BegunRestore): Promise<void> {
+    return this.#goOn(operation.rootFrameId, { from: target, to: undo, others: 'stay' });
+  }
+
+  async #goOn(rootFrameId: string, { from, to, others }: Way): Promise<void> {
+    const trees = { from: from.workspaceTreeId, to: to.workspaceTreeId };
+    if (trees.to === null) return;
+    const current = await this.#capture(rootFrameId);
+    if (trees.from === null) return this.#putBack(rootFrameId, await this.#treeOf(to), current);
+    const directory = await this.#options.directoryOf(rootFrameId);
+    if (directory === null || current === null) throw noWorkspace();
+    await this.#options.workspaces.goOn({ from: trees.from, to: trees.to, others }, directory, current);
   }
 
   /**
    * Ends a restore that was interrupted: `finish` carries it to its target, `roll_back` takes the workspace back to
-   * what was captured before it. May be interrupted itself and run again. RESTORE_NOT_RUNNING when there is none.
+   * what was captured before it. What others have written since is written over by neither: `roll_back` leaves it as it
+   * is, `finish` refuses with WORKSPACE_CHANGED. May be interrupted itself and run again. RESTORE_NOT_RUNNING when there
+   * is none.
    */
   async recover(principal: Principal, rootFrameId: string, how: 'finish' | 'roll_back'): Promise<void> {
     const { store, context, pen } = this.#options;
     await pen.hold(principal, rootFrameId, { owner: principal.subject, reason: `recover ${how}` }, async () => {
-      const { operation, target, undo } = await store.read('sessions.recover', async (tx) => {
+      const begun = await store.read('sessions.recover', async (tx) => {
         const running = await runningRestore(tx, principal, rootFrameId);
         if (!running) throw fail('RESTORE_NOT_RUNNING', 'No revert or activation of this session waits to be ended.');
         const at = (id: string): Promise<Checkpoint> => requireCheckpoint(tx, principal, rootFrameId, id);
@@ -200,9 +240,14 @@ export class SessionHistory {
           undo: await at(running.sourceCheckpointId ?? ''),
         };
       });
-      if (how === 'roll_back') return this.#giveUp(principal, operation, undo, 'rolled back after an interruption');
-      await this.#putBack(rootFrameId, target.workspaceTreeId, await this.#capture(rootFrameId));
-      await store.write('sessions.restored', (tx) => finishRestore(tx, context, principal, operation));
+      const { operation, target, undo } = begun;
+      if (how === 'finish') {
+        await this.#goOn(rootFrameId, { from: undo, to: target, others: 'refuse' });
+        return void (await store.write('sessions.restored', (tx) => finishRestore(tx, context, principal, operation)));
+      }
+      await this.#takeBack(begun);
+      const why = 'rolled back after an interruption';
+      await store.write('sessions.given_up', (tx) => rollBackRestore(tx, context, principal, operation, why));
     });
   }
 
@@ -211,3 +256,5 @@ export class SessionHistory {
     return directory === null ? null : this.#options.workspaces.capture(directory, this.#options.scan);
   }
 }
+
+const noWorkspace = (): Error => fail('WORKSPACE_NOT_A_FOLDER', 'The session has no workspace to restore.');

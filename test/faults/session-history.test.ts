@@ -1,9 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { join } from 'node:path';
-import { createIds, systemClock } from '../../src/core/index.ts';
+import {
+  createIds,
+  fail,
+  type FaultPoints,
+  type FileSystem,
+  nodeFileSystem,
+  noFaults,
+  systemClock,
+} from '../../src/core/index.ts';
 import {
   appendEvent,
+  beginRestore,
   beginTurn,
   type Checkpoint,
   forkBranch,
@@ -14,6 +23,7 @@ import {
   visibleMessages,
   WorkspaceStore,
 } from '../../src/sessions/index.ts';
+import { armFaults } from '../support/faults.ts';
 import { assert, check } from '../support/index.ts';
 import { AGENT, openCalls, openSessionWorld, OWNER, refusal, type SessionWorld } from '../support/session-world.ts';
 
@@ -24,16 +34,23 @@ interface Project {
   readonly directory: string;
 }
 
-async function withProject(body: (project: Project) => Promise<void>): Promise<void> {
+interface Seams {
+  readonly files?: (directory: string) => Partial<FileSystem>;
+  readonly faults?: (directory: string) => FaultPoints;
+}
+
+async function withProject(body: (project: Project) => Promise<void>, seams: Seams = {}): Promise<void> {
   await using world = await openSessionWorld();
   const base = join(world.file, '..');
   const directory = join(base, 'workspace');
   fs.mkdirSync(directory);
   const context = { clock: systemClock, ids: createIds(systemClock), hooks: [] };
   const { store } = world;
-  const workspaces = new WorkspaceStore({ store, folder: join(base, 'workspace-cas'), ...context });
+  const files = { ...nodeFileSystem, ...seams.files?.(directory) };
+  const workspaces = new WorkspaceStore({ store, folder: join(base, 'workspace-cas'), files, ...context });
   const pen = new SessionPen(store, context);
-  const history = new SessionHistory({ store, context, pen, workspaces, directoryOf: () => directory });
+  const faults = seams.faults?.(directory) ?? noFaults;
+  const history = new SessionHistory({ store, context, pen, workspaces, directoryOf: () => directory, faults });
   await body({ world, history, workspaces, directory });
 }
 
@@ -125,6 +142,124 @@ check('a preview says what would change and what going back does not undo, and c
       ['external_write'],
     );
     assert.deepEqual(files(project), NEW);
+  }),
+);
+
+check('what somebody writes after the capture of a revert is still there when the revert is given up', () =>
+  withProject(
+    async (project) => {
+      const { world, history } = project;
+      const target = await withWork(project);
+      const refused = await refusal(history.revert(OWNER, world.root, target.checkpointId));
+      assert.equal(refused.code, 'WORKSPACE_CHANGED');
+      assert.deepEqual([files(project), await shown(project)], [{ ...NEW, 'a.txt': 'mine' }, ['one', 'two']]);
+      assert.equal(await world.store.read('t', (tx) => runningRestore(tx, OWNER, world.root)), null);
+    },
+    {
+      faults: (directory) =>
+        armFaults({
+          point: 'checkpoint-committed',
+          at: 2,
+          act: () => fs.writeFileSync(join(directory, 'a.txt'), 'mine'),
+        }),
+    },
+  ),
+);
+
+check('what somebody writes while a revert writes is not written over, and the rest is as it was', () =>
+  withProject(
+    async (project) => {
+      const { world, history } = project;
+      const target = await withWork(project);
+      const refused = await refusal(history.revert(OWNER, world.root, target.checkpointId));
+      assert.equal(refused.code, 'WORKSPACE_CHANGED');
+      assert.deepEqual(files(project), { ...NEW, 'b/c.txt': 'mine', 'only-old': 'mine too' });
+      assert.equal(await world.store.read('t', (tx) => runningRestore(tx, OWNER, world.root)), null);
+    },
+    {
+      files: (directory) => {
+        let isFirst = true;
+        return {
+          rename(from, to) {
+            nodeFileSystem.rename(from, to);
+            if (!isFirst || to !== join(directory, 'a.txt')) return;
+            isFirst = false;
+            fs.writeFileSync(join(directory, 'b', 'c.txt'), 'mine');
+            fs.writeFileSync(join(directory, 'only-old'), 'mine too');
+          },
+        };
+      },
+    },
+  ),
+);
+
+/** A revert that was killed when it had written one file of two, with what its process left half written. */
+async function withKilledRevert(project: Project): Promise<Checkpoint> {
+  const { world, workspaces, directory } = project;
+  const target = await withWork(project);
+  const { treeId: undoTreeId } = await workspaces.capture(directory);
+  const restore = {
+    rootFrameId: world.root,
+    kind: 'revert',
+    targetCheckpointId: target.checkpointId,
+    undoTreeId,
+  } as const;
+  await world.store.write('t', (tx) => beginRestore(tx, world.context, OWNER, restore));
+  fs.chmodSync(join(directory, 'a.txt'), 0o644);
+  put(project, { 'a.txt': 'old', '.holdfast-restore-0': 'ol' });
+  return target;
+}
+
+check('what is written after a killed revert is written over by no recovery: finish refuses, roll_back leaves it', () =>
+  withProject(async (project) => {
+    const { world, history } = project;
+    await withKilledRevert(project);
+    put(project, { 'b/c.txt': 'mine', 'of-mine': 'too' });
+    const refused = await refusal(history.recover(OWNER, world.root, 'finish'));
+    assert.equal(refused.code, 'WORKSPACE_CHANGED');
+    await history.recover(OWNER, world.root, 'roll_back');
+    assert.deepEqual(files(project), { ...NEW, 'b/c.txt': 'mine', 'of-mine': 'too' });
+    assert.deepEqual(await shown(project), ['one', 'two']);
+  }),
+);
+
+for (const how of ['finish', 'roll_back'] as const)
+  check(`a killed revert that nobody came between is ended whole by ${how}`, () =>
+    withProject(async (project) => {
+      await withKilledRevert(project);
+      await project.history.recover(OWNER, project.world.root, how);
+      assert.deepEqual(files(project), how === 'finish' ? OLD : NEW);
+    }),
+  );
+
+check('a killed revert whose target is damaged by now can still be rolled back', () =>
+  withProject(async (project) => {
+    const { world, workspaces, history } = project;
+    const { workspaceTreeId } = await withKilledRevert(project);
+    const readTree = workspaces.readTree.bind(workspaces);
+    workspaces.readTree = async (id) =>
+      id === workspaceTreeId ? Promise.reject(fail('WORKSPACE_PACK_CORRUPT', 'damaged')) : readTree(id);
+    assert.equal((await refusal(history.recover(OWNER, world.root, 'finish'))).code, 'WORKSPACE_PACK_CORRUPT');
+    await history.recover(OWNER, world.root, 'roll_back');
+    assert.deepEqual(files(project), NEW);
+  }),
+);
+
+check('a checkpoint that was captured while a restore went on is refused: it would be of no one moment', () =>
+  withProject(async (project) => {
+    const { world, history, workspaces } = project;
+    const target = await withWork(project);
+    const capture = workspaces.capture.bind(workspaces);
+    let isFirst = true;
+    workspaces.capture = async (...asked) => {
+      const captured = await capture(...asked);
+      if (!isFirst) return captured;
+      isFirst = false;
+      await history.revert(OWNER, world.root, target.checkpointId);
+      return captured;
+    };
+    assert.equal((await refusal(point(project))).code, 'WORKSPACE_CHANGED');
+    assert.deepEqual([files(project), await shown(project)], [OLD, ['one']]);
   }),
 );
 

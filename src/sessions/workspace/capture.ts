@@ -164,7 +164,7 @@ export function isUnchanged(files: FileSystem, at: string, seen: SeenFile | unde
   return seen === undefined ? facts === undefined : facts !== undefined && sameFile(seen, facts);
 }
 
-function factsOrNone(files: FileSystem, at: string): FileFacts | undefined {
+export function factsOrNone(files: FileSystem, at: string): FileFacts | undefined {
   try {
     return files.lstat(at);
   } catch {

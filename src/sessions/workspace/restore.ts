@@ -1,8 +1,9 @@
 import { dirname, join } from 'node:path';
 import { fail, type FaultPoints, type FileSystem, type Ids, syncFolder, writeAll } from '../../core/index.ts';
-import { isUnchanged } from './capture.ts';
-import type { Capture, TreeChange, TreeEntry, WorkspaceTree } from './model.ts';
-import { diffTrees } from './tree.ts';
+import { factsOrNone, isUnchanged } from './capture.ts';
+import type { Capture, SeenFile, TreeChange, TreeEntry, WorkspaceTree } from './model.ts';
+import { sameFile } from './stat-cache.ts';
+import { diffTrees, TEMPORARY_PREFIX } from './tree.ts';
 
 export interface RestoreTools {
   readonly files: FileSystem;
@@ -32,17 +33,20 @@ export async function restoreWorkspace(
   const touched = new Set<string>();
   const counts = { written: 0, removed: 0, rights: 0 };
   for (const { path } of changes.filter((one) => one.change === 'removed').reverse()) {
+    requireStill(tools.files, directory, path, current.seen(path));
     removeFile(tools.files, directory, path, touched);
     counts.removed += 1;
   }
   for (const { path, change } of changes.filter((one) => one.change !== 'removed')) {
     const entry = entries.get(path);
     if (!entry) continue;
+    const seen = change === 'added' ? undefined : current.seen(path);
     if (change === 'mode') {
+      requireStill(tools.files, directory, path, seen);
       tools.files.chmod(join(directory, path), entry.mode);
       counts.rights += 1;
     } else {
-      await writeEntry(tools, directory, entry, contentOf(entry.blob));
+      await writeEntry(tools, directory, entry, { content: contentOf(entry.blob), seen });
       touched.add(dirname(join(directory, path)));
       counts.written += 1;
     }
@@ -86,11 +90,23 @@ function requireUnchanged(
     // Under what is a file now there is nothing yet; a folder in the place of a file is emptied first.
     const underFile = change === 'added' && parents(path).some((parent) => captured.has(parent));
     if (underFile || (change === 'added' && isFolder(files, join(directory, path)))) continue;
-    if (!isUnchanged(files, join(directory, path), seen))
-      throw fail('WORKSPACE_CHANGED', 'A file of the workspace was changed since it was captured.', {
-        details: { path },
-      });
+    if (!isUnchanged(files, join(directory, path), seen)) throw changedSince(path);
   }
+}
+
+function changedSince(path: string): Error {
+  return fail('WORKSPACE_CHANGED', 'A file of the workspace was changed since it was captured.', { details: { path } });
+}
+
+/**
+ * The same for one file just before it is replaced or removed: others may have written it while the files before it were.
+ * When its inode changed says nothing here, since another name of it may have been replaced by this very restore.
+ */
+function requireStill(files: FileSystem, directory: string, path: string, seen: SeenFile | undefined): void {
+  const now = factsOrNone(files, join(directory, path));
+  const expected = seen && now ? { ...seen, changedMs: now.changedMs } : seen;
+  if (expected === undefined ? now !== undefined : now === undefined || !sameFile(expected, now))
+    throw changedSince(path);
 }
 
 function isFolder(files: FileSystem, at: string): boolean {
@@ -120,12 +136,12 @@ async function writeEntry(
   { files, ids, faults }: RestoreTools,
   directory: string,
   entry: TreeEntry,
-  content: AsyncIterable<Uint8Array>,
+  { content, seen }: { readonly content: AsyncIterable<Uint8Array>; readonly seen: SeenFile | undefined },
 ): Promise<void> {
   const path = join(directory, entry.path);
   for (const folder of parents(entry.path).reverse()) requireFolder(files, join(directory, folder));
   if (isFolder(files, path)) removeEmptyFolders(files, path);
-  const temporary = join(dirname(path), `.holdfast-restore-${ids.next()}`);
+  const temporary = join(dirname(path), `${TEMPORARY_PREFIX}${ids.next()}`);
   const fd = files.open(temporary, 'wx', 0o600);
   try {
     try {
@@ -136,6 +152,7 @@ async function writeEntry(
     }
     files.chmod(temporary, entry.mode);
     void faults.reach('file-temp-written');
+    requireStill(files, directory, entry.path, seen);
     files.rename(temporary, path);
   } catch (error) {
     removeQuietly(files, temporary);

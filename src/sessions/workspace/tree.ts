@@ -103,3 +103,32 @@ function changeOf(old: TreeEntry | undefined, now: TreeEntry | undefined): TreeC
   if (old?.blob !== now?.blob) return 'changed';
   return old?.mode === now?.mode ? null : 'mode';
 }
+
+/** How a restore names what it has not finished writing. */
+export const TEMPORARY_PREFIX = '.holdfast-restore-';
+
+const isTemporary = (path: string): boolean => path.slice(path.lastIndexOf('/') + 1).startsWith(TEMPORARY_PREFIX);
+
+/**
+ * The way from one tree to another, walked on from where a workspace stands between them: what is as in either becomes
+ * what it is in `to`. What is as in neither is somebody's own work: it stays as it is, and its paths are told.
+ */
+export function onTheWay(
+  current: WorkspaceTree,
+  { from, to }: { readonly from: WorkspaceTree; readonly to: WorkspaceTree },
+): { readonly tree: WorkspaceTree; readonly others: readonly string[] } {
+  const byPath = ({ entries }: WorkspaceTree) => new Map(entries.map((entry) => [entry.path, entry]));
+  const [now, start, end] = [byPath(current), byPath(from), byPath(to)];
+  const skipped = new Set(current.skipped.map(({ path }) => path));
+  const entries: TreeEntry[] = [];
+  const others: string[] = [];
+  for (const path of new Set([...now.keys(), ...end.keys()])) {
+    const [is, was, will] = [now.get(path), start.get(path), end.get(path)];
+    const isOurs = !skipped.has(path) && (changeOf(is, was) === null || changeOf(is, will) === null);
+    const entry = isOurs ? will : is;
+    if (!isOurs && is !== undefined && isTemporary(path)) continue;
+    if (entry) entries.push(entry);
+    if (!isOurs) others.push(path);
+  }
+  return { tree: sortedTree(entries, to.skipped), others };
+}

@@ -22,7 +22,7 @@ import * as sql from './queries.ts';
 import { restoreWorkspace, type Restored } from './restore.ts';
 import type { ScanOptions } from './scan.ts';
 import { StatCache } from './stat-cache.ts';
-import { diffTrees, readTreeDocument, treeDocument } from './tree.ts';
+import { diffTrees, onTheWay, readTreeDocument, treeDocument } from './tree.ts';
 
 export interface WorkspaceStoreOptions {
   readonly store: Store;
@@ -249,12 +249,16 @@ export class WorkspaceStore {
 
   /**
    * Makes a workspace what a tree says. `current` is a capture made just before: what it left out is never touched, and
-   * a file that changed since is not replaced. Everything is checked before anything is written; each file is written
-   * under a temporary name, synced and renamed. Interrupted, it is done again from a fresh capture.
-   * WORKSPACE_BLOCKED, WORKSPACE_CHANGED, and what the disk says.
+   * a file that changed since is not replaced, whenever that was. Everything is checked before anything is written, and
+   * each file again just before it is replaced; it is written under a temporary name, synced and renamed. Interrupted, it
+   * is done again from a fresh capture. WORKSPACE_BLOCKED, WORKSPACE_CHANGED, and what the disk says.
    */
   async restore(treeId: string, directory: string, current: Capture): Promise<Restored> {
-    const target = await this.readTree(treeId);
+    return this.restoreTree(await this.readTree(treeId), directory, current);
+  }
+
+  /** The same for a tree that was read already. */
+  async restoreTree(target: WorkspaceTree, directory: string, current: Capture): Promise<Restored> {
     const tools = { files: this.#files, ids: this.#options.ids, faults: this.#faults };
     try {
       // One content is written after the other.
@@ -263,6 +267,32 @@ export class WorkspaceStore {
     } catch (error) {
       throw wrapFileError(error, 'the workspace');
     }
+  }
+
+  /**
+   * Goes on, or back, on the way from one tree to another on which a restore has stopped: what is as in neither of them is
+   * somebody's own work since. `others` says whether that stays as it is, or WORKSPACE_CHANGED is thrown. As `restore` in
+   * everything else.
+   */
+  async goOn(
+    way: { readonly from: string; readonly to: string; readonly others: 'stay' | 'refuse' },
+    directory: string,
+    current: Capture,
+  ): Promise<Restored> {
+    const to = await this.readTree(way.to);
+    const from = await this.readTree(way.from).catch((error: unknown) => {
+      if (way.others === 'refuse') throw error;
+      return null;
+    });
+    // Without it nobody can tell what was written of it.
+    if (from === null) return this.restoreTree(to, directory, current);
+    const { tree, others } = onTheWay(current.tree, { from, to });
+    const [path] = others;
+    if (way.others === 'stay' || path === undefined) return this.restoreTree(tree, directory, current);
+    const message = 'A file of the workspace was changed since the restore stopped.';
+    const resolve =
+      'Roll it back with `holdfast sessions recover SESSION --roll-back`, which leaves that file as it is.';
+    throw fail('WORKSPACE_CHANGED', message, { details: { path }, resolve });
   }
 
   /**
