@@ -32,7 +32,7 @@ export interface GuardOptions {
 /** Where the calls of hosts are taken, however they travel: each is carried out, and its host told what is known. */
 export class CallDesk {
   readonly #options: GuardOptions;
-  readonly #deliveries = new Deliveries();
+  readonly #deliveries: Deliveries;
   readonly #calls: CallsOfGuard;
   readonly #inFlight = new Map<string, GuardedCall>();
   readonly #running = new Set<Promise<void>>();
@@ -41,6 +41,7 @@ export class CallDesk {
 
   constructor(options: GuardOptions) {
     this.#options = options;
+    this.#deliveries = new Deliveries(options.calls.clock);
     this.#calls = new CallsOfGuard({ ...options, deliveries: this.#deliveries });
   }
 

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../core/index.ts';
+import type { Clock, JsonObject, JsonValue } from '../../core/index.ts';
 import { NotDone, type ToolCallContext } from '../../tools/index.ts';
 import { Continuations } from '../wire/continuations.ts';
 import type { CallAnswer, ToolCallMessage } from '../wire/message.ts';
@@ -42,6 +42,11 @@ export type Round = Pick<GuardedCall, 'message' | 'line' | 'channel'>;
 export class Deliveries {
   readonly continuations = new Continuations<GuardedCall>();
   readonly #waves = new Waves();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /**
    * Passes a call on and settles with what the ledger keeps of its success. Throws `NotDone` where nothing was passed
@@ -51,6 +56,7 @@ export class Deliveries {
   async deliver(call: GuardedCall, context: ToolCallContext): Promise<JsonValue> {
     if (!call.channel.alive) throw new NotDone('The server is not running; nothing was passed on.');
     const stopped = untilAborted(context.signal);
+    const untilMs = this.#clock.nowMs() + context.timeoutMs;
     // A read is written down later, whenever it is answered.
     const place = call.described.effect === 'read' ? null : this.#waves.join();
     try {
@@ -61,6 +67,8 @@ export class Deliveries {
         if (round.answer.kind !== 'input_required') return await this.#concludeTogether(call, round, place);
         void place?.leave();
         await this.#nextRound(call, round, stopped.promise);
+        // The timer that gives a call up stands still while a machine sleeps: what others may do by the clock, they may do.
+        if (this.#clock.nowMs() >= untilMs) throw new Error('The next round came when the time of its call was over.');
       }
     } finally {
       void place?.leave();
