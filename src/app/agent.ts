@@ -11,7 +11,7 @@ import {
 } from '../runs/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { Tool } from '../tools/index.ts';
-import { RUN_OPTIONS } from './option-shapes.ts';
+import { EDIT_OPTION, REQUEST_OPTION, RUN_OPTIONS } from './option-shapes.ts';
 import { type RunView, viewOfRun } from './run-view.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -120,10 +120,13 @@ export class Run {
 
   /**
    * Approves a request, with changed arguments where given, and carries the run on once nothing waits any more.
-   * Throws APPROVAL_NOT_FOUND where there is none, and what `Approvals.decide` throws.
+   * Throws APPROVAL_NOT_FOUND where there is none, INVALID_VALUE for what is of a wrong shape, and what
+   * `Approvals.decide` throws.
    */
   async approve(request: ShownRequest | undefined, edit?: { readonly editedArguments: JsonObject }): Promise<this> {
-    return this.#decide(request, { decision: 'approve', ...edit });
+    if (edit === undefined) return this.#decide(request, { decision: 'approve' });
+    EDIT_OPTION('edit', edit);
+    return this.#decide(request, { decision: 'approve', editedArguments: edit.editedArguments });
   }
 
   /** Rejects a request; the reason goes to the model. */
@@ -135,7 +138,8 @@ export class Run {
     request: ShownRequest | undefined,
     said: { readonly decision: 'approve' | 'reject'; readonly editedArguments?: JsonObject; readonly message?: string },
   ): Promise<this> {
-    if (!request) throw fail('APPROVAL_NOT_FOUND', 'Nothing of this run waits for a decision.');
+    if (request === undefined) throw fail('APPROVAL_NOT_FOUND', 'Nothing of this run waits for a decision.');
+    REQUEST_OPTION('request', request);
     const { requestId, digest } = request;
     await this.#runtime.approvals.decide(this.#principal, [{ requestId, digest, ...said }]);
     await this.refresh();

@@ -122,6 +122,11 @@ export const AGENT_OPTIONS: FieldShapes = {
   },
 };
 
+/** What `run.approve` and `run.reject` decide, as it was shown. */
+export const REQUEST_OPTION = fieldsOption({ needed: { requestId: stringOption, digest: stringOption } });
+/** The changed arguments of `run.approve`: whoever gives an edit means one. */
+export const EDIT_OPTION = fieldsOption({ needed: { editedArguments: objectOption } });
+
 /** The options of `agent.run` and `agent.resume`. */
 export const RUN_OPTIONS: FieldShapes = {
   optional: {

@@ -73,6 +73,7 @@ export {
   requireRuleMaker,
   rulesFor,
 } from './rules.ts';
-export { Approvals, argumentsOf, type Said } from './service.ts';
+export type { Said } from './said.ts';
+export { Approvals, argumentsOf } from './service.ts';
 export { approvalsSchema } from './tables.ts';
 export { cancelRequests, consume, type OpenRequests, recheck, sweepExpired, type SweepResult } from './use.ts';

@@ -1,12 +1,4 @@
-import {
-  fail,
-  JSON_PROFILES,
-  type JsonObject,
-  LIMITS,
-  noTelemetry,
-  readCanonicalJson,
-  type Telemetry,
-} from '../core/index.ts';
+import { fail, JSON_PROFILES, LIMITS, noTelemetry, readCanonicalJson, type Telemetry } from '../core/index.ts';
 import type { Page, Principal, SessionContext } from '../sessions/index.ts';
 import type { Store } from '../store/index.ts';
 import { type DamagedRequest, exact, readRequests } from './audit.ts';
@@ -19,19 +11,9 @@ import type { PermissionRequest } from './model.ts';
 import * as sql from './queries.ts';
 import { requireRequest } from './requests.ts';
 import { requestOf } from './rows.ts';
+import { checkSaid, type Said } from './said.ts';
 import { type BatchPage, pageOfBatches, readBatch } from './stored-batches.ts';
 import { sweepExpired, type SweepResult } from './use.ts';
-
-/** A decision as a person sends it. */
-export interface Said {
-  readonly requestId: string;
-  readonly decision: 'approve' | 'reject';
-  /** The digest that `show` gave with what it printed. */
-  readonly digest: string;
-  /** The whole argument object as it should be, where the approver changed it. */
-  readonly editedArguments?: JsonObject;
-  readonly message?: string;
-}
 
 /** Requests as they are listed. One that was changed behind the program's back keeps no other from being shown. */
 export interface RequestPage extends Page<ShownRequest> {
@@ -131,10 +113,11 @@ export class Approvals {
 
   /**
    * Decides one or more requests, all or none. Edits are held against the editable fields and the tool's schema before
-   * anything is stored. Refuses as `decide` and `checkEdit` do, and with APPROVAL_EXPIRED when a request's time was
+   * anything is stored. Refuses what is of a wrong shape with INVALID_VALUE, as `decide` and `checkEdit` do, and with APPROVAL_EXPIRED when a request's time was
    * over: that is written down, and nothing else is decided.
    */
   async decide(principal: Principal, said: readonly Said[]): Promise<readonly PermissionRequest[]> {
+    checkSaid(said);
     const verdicts: Verdict[] = [];
     for (const one of said) verdicts.push(await this.#checked(principal, one));
     const result = await this.#store.write('approvals.decide', (tx) => decide(tx, this.#context, principal, verdicts));
@@ -147,7 +130,7 @@ export class Approvals {
 
   async #checked(principal: Principal, said: Said): Promise<Verdict> {
     const { editedArguments, ...verdict } = said;
-    if (!editedArguments) return verdict;
+    if (editedArguments === undefined) return verdict;
     if (said.decision !== 'approve') throw fail('INVALID_VALUE', 'Arguments are edited with an approval only.');
     const { action } = await this.#store.read('approvals.edit', (tx) => requireRequest(tx, principal, said.requestId));
     requireApprover(action, principal);

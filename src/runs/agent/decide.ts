@@ -2,11 +2,17 @@ import { type ApprovalBatch, type BatchVerdict, changedFields, decideBatch } fro
 import {
   asJsonValue,
   canonicalJson,
+  checkOptions,
   fail,
+  type FieldShapes,
   isJsonObject,
   JSON_PROFILES,
   type JsonObject,
   LIMITS,
+  listOption,
+  objectOption,
+  stringOption,
+  wordOption,
 } from '../../core/index.ts';
 import { acceptArguments, issuesText, type ToolRegistry } from '../../tools/index.ts';
 import type { AgentContext } from './driving.ts';
@@ -17,6 +23,11 @@ export interface CallDecision {
   readonly decision: 'approve' | 'reject';
   readonly editedArguments?: JsonObject;
 }
+
+const DECISION: FieldShapes = {
+  needed: { toolCallId: stringOption, decision: wordOption(['approve', 'reject']) },
+  optional: { editedArguments: objectOption },
+};
 
 /**
  * Decides calls of a waiting batch: all of what was asked, or nothing. Edits are held against the editable arguments
@@ -29,6 +40,7 @@ export async function decideCalls(
   batchId: string,
   decisions: readonly CallDecision[],
 ): Promise<ApprovalBatch> {
+  listOption((_name, one) => checkOptions('decide', one, DECISION))('decisions', decisions);
   const shown = requireBatch(await home.batches.get(traceId), batchId);
   if (decisions.length > LIMITS.runDecisions)
     throw fail('INVALID_VALUE', 'These are more decisions than a reply has calls.');
@@ -49,8 +61,6 @@ async function verdictOf(
   batch: ApprovalBatch,
   { toolCallId, decision, editedArguments }: CallDecision,
 ): Promise<BatchVerdict> {
-  if (decision !== 'approve' && decision !== 'reject')
-    throw fail('INVALID_VALUE', "A decision is 'approve' or 'reject'.");
   if (editedArguments === undefined) return { toolCallId, decision };
   if (decision === 'reject') throw fail('INVALID_VALUE', 'A call that is rejected has no edited arguments.');
   const call = batch.calls.find((one) => one.toolCallId === toolCallId);

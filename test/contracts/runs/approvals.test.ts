@@ -157,6 +157,9 @@ check('decisions that cannot be right are refused whole', async (t) => {
     [[...APPROVE, { toolCallId: 'safe-1', decision: 'approve' }], 'APPROVAL_ALREADY_DECIDED'],
     [[{ toolCallId: 'danger-1', decision: 'maybe' as 'approve' }], 'INVALID_VALUE'],
     [[{ toolCallId: 'danger-1', decision: 'reject', editedArguments: { value: 2 } }], 'INVALID_VALUE'],
+    [[{ toolCallId: 'danger-1', decision: 'approve', editedArguments: null as never }], 'INVALID_VALUE'],
+    [[{ toolCallId: 7 as never, decision: 'approve' }], 'INVALID_VALUE'],
+    [[null as never], 'INVALID_VALUE'],
     [
       [{ toolCallId: 'danger-1', decision: 'approve', editedArguments: { value: 'x', fixed: 'fixed' } }],
       'APPROVAL_ARGUMENTS_INVALID',
