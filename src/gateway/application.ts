@@ -1,7 +1,8 @@
 import { Hono } from 'hono';
 import { fail, type HoldfastError, type JsonValue, LIMITS, systemClock } from '../core/index.ts';
+import type { Token } from '../principals/index.ts';
 import type { Principal } from '../sessions/index.ts';
-import { requireRole } from './authenticate.ts';
+import { requireRole, requireStillGood } from './authenticate.ts';
 import type { GatewayContext } from './context.ts';
 import { asKnown, errorResponse, SECURITY_HEADERS } from './envelope.ts';
 import { admit, type Bindings, type Exchange, jsonOf, newExchange } from './exchange.ts';
@@ -53,11 +54,18 @@ async function answer(gateway: GatewayContext, route: Route, arrived: Arrived): 
   const url = new URL(request.url);
   const principal = { tenant: token.tenantId, subject: token.subjectId, roles: token.roles };
   await requireFree(gateway, route, principal, params);
-  const body = route.body === null ? null : await readJsonBody(request);
+  const body = route.body === null ? null : await bodyOf(gateway, request, token);
   const raw = { principal, token, params, query: readQuery(url), body, request };
   return route.creates && route.takes === undefined
     ? answerCreating(gateway, route, raw, body)
     : jsonOf(await route.run(gateway, { ...raw, keep: neverKept }), route.status);
+}
+
+/** A body may be long on its way: whose token was revoked meanwhile decides nothing. */
+async function bodyOf(gateway: GatewayContext, request: Request, token: Token): Promise<JsonValue> {
+  const body = await readJsonBody(request);
+  await requireStillGood(gateway, request, token);
+  return body;
 }
 
 /** SESSION_QUARANTINED for a route that acts in a locked session: whatever else is wrong with the request. */

@@ -26,6 +26,16 @@ export function goodToken({ runtime }: GatewayContext, text: string): Promise<To
   return runtime.store.read('gateway.token', (tx) => requireToken(tx, runtime.calls.clock, text));
 }
 
+/**
+ * Once more, where something of a request was waited for since its token was looked at: one that was revoked, rotated or is
+ * over by now does nothing. TOKEN_INVALID.
+ */
+export async function requireStillGood(gateway: GatewayContext, request: Request, token: Token): Promise<void> {
+  const [, text = ''] = BEARER.exec(request.headers.get('authorization') ?? '') ?? [];
+  const now = await goodToken(gateway, text);
+  if (now.tokenId !== token.tokenId) throw fail('TOKEN_INVALID', 'The token is not good any more.');
+}
+
 /** What resolves the refusal of what tells of all tenants. */
 export const OF_THE_HOUSE = 'Use a token with the role admin of the tenant that runs the gateway.';
 

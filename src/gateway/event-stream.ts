@@ -2,7 +2,7 @@ import { fail } from '../core/index.ts';
 import type { Token } from '../principals/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { FeedEntry } from '../store/index.ts';
-import { goodToken } from './authenticate.ts';
+import { requireStillGood } from './authenticate.ts';
 import type { GatewayContext } from './context.ts';
 import type { FeedTail } from './feed-watcher.ts';
 
@@ -113,10 +113,9 @@ function frameOf({ seq, kind, reference }: FeedEntry): string {
   return `id: ${seq}\nevent: ${kind}\ndata: ${JSON.stringify({ seq, kind, reference })}\n\n`;
 }
 
-async function isStillGood({ gateway, request, token }: StreamAsked): Promise<boolean> {
-  const text = (request.headers.get('authorization') ?? '').replace(/^Bearer +/i, '');
-  return goodToken(gateway, text).then(
-    ({ tokenId }) => tokenId === token.tokenId,
+function isStillGood({ gateway, request, token }: StreamAsked): Promise<boolean> {
+  return requireStillGood(gateway, request, token).then(
+    () => true,
     () => false,
   );
 }

@@ -1,6 +1,8 @@
 import { fail, HoldfastError } from '../core/index.ts';
 import type { ReceivedPackage } from '../packages/index.ts';
+import type { Token } from '../principals/index.ts';
 import type { Principal } from '../sessions/index.ts';
+import { requireStillGood } from './authenticate.ts';
 import type { GatewayContext } from './context.ts';
 import { requirePlain } from './read-body.ts';
 import { type Pace, Stopwatch } from './pace.ts';
@@ -13,15 +15,21 @@ const PACKAGE_TYPES: ReadonlySet<string> = new Set([
   'application/zip',
 ]);
 
+/** Who sends a package, and in which request. */
+export interface PackageAsked {
+  readonly principal: Principal;
+  readonly token: Token;
+  readonly request: Request;
+}
+
 /**
  * The raw bytes of a request, in the staging folder while `work` looks at them and gone afterwards. They may take longer
  * than other requests, as long as they come. CONTENT_TYPE_UNSUPPORTED, ARCHIVE_TOO_LARGE, TOO_MANY_REQUESTS,
- * PACKAGE_TOO_SLOW, REQUEST_CUT.
+ * PACKAGE_TOO_SLOW, REQUEST_CUT; TOKEN_INVALID where the token is good no more when all of it is there.
  */
 export async function withPackageBody<T>(
-  { runtime, connections, pace }: GatewayContext,
-  principal: Principal,
-  request: Request,
+  gateway: GatewayContext,
+  { principal, token, request }: PackageAsked,
   work: (received: ReceivedPackage) => Promise<T>,
 ): Promise<T> {
   const [type = ''] = (request.headers.get('content-type') ?? '').split(';');
@@ -31,8 +39,12 @@ export async function withPackageBody<T>(
     });
   requirePlain(request);
   const announcedBytes = Number(request.headers.get('content-length') ?? 0);
+  const { runtime, connections, pace } = gateway;
   connections.unhurry(request);
-  return runtime.packages.receive(principal, { announcedBytes, chunks: chunksOf(request, pace) }, work);
+  return runtime.packages.receive(principal, { announcedBytes, chunks: chunksOf(request, pace) }, async (received) => {
+    await requireStillGood(gateway, request, token);
+    return work(received);
+  });
 }
 
 async function* chunksOf({ body }: Request, pace: Pace): AsyncGenerator<Uint8Array> {

@@ -54,8 +54,8 @@ export const packageRoutes = [
     reply: shape.verifyReport,
     status: 200,
     creates: false,
-    handle: ({ gateway, principal, request }) =>
-      withPackageBody(gateway, principal, request, async ({ source }) => {
+    handle: ({ gateway, principal, token, request }) =>
+      withPackageBody(gateway, { principal, token, request }, async ({ source }) => {
         const { files_verified: files, problems, ...report } = await verifyPackage(source);
         return { ...report, files_verified: [...files], problems: [...problems] };
       }),
@@ -74,7 +74,7 @@ export const packageRoutes = [
     status: 201,
     creates: true,
     handle: ({ gateway, principal, token, request }) =>
-      withPackageBody(gateway, principal, request, ({ source, sha256 }) =>
+      withPackageBody(gateway, { principal, token, request }, ({ source, sha256 }) =>
         answerUpload(gateway, { id: 'importSession', status: 201, token, request, sha256 }, async (keep) => {
           const within = (tx: Tx, result: ImportResult) => keep(tx, importDocument(result));
           return importDocument(await gateway.runtime.packages.import(principal, source, within));

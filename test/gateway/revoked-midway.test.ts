@@ -1,0 +1,58 @@
+import { assert, check } from '../support/index.ts';
+import { exported, sendBytes, sessionWithWorkspace } from './package-world.ts';
+import { openWorld, untilRun } from './world.ts';
+
+/** A world in which one can wait until a request's token was looked at. */
+async function watchedWorld(t: Parameters<typeof openWorld>[0]) {
+  let looked = (): void => undefined;
+  const observer = (event: { readonly kind: string; readonly name?: string }): void => {
+    if (event.kind === 'statement' && event.name === 'gateway.token') looked();
+  };
+  const world = await openWorld(t, { holdfast: { observer } });
+  const admin = await world.client(['admin']);
+  /** The body, of which the second half comes once the token was good for the first, and is revoked since. */
+  const halved = (body: Buffer, tokenId: string): ReadableStream<Uint8Array> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    looked = resolve;
+    const halves = [body.subarray(0, 2), body.subarray(2)].map((half) => Uint8Array.from(half));
+    return new ReadableStream({
+      async pull(controller) {
+        const half = halves.shift();
+        if (half === undefined) return controller.close();
+        if (halves.length === 0) {
+          await promise;
+          looked = () => undefined;
+          await admin.revokeToken(tokenId);
+        }
+        controller.enqueue(half);
+      },
+    });
+  };
+  return { world, admin, halved };
+}
+
+check('a token that is revoked while the body of its decision comes decides nothing', async (t) => {
+  const { world, admin, halved } = await watchedWorld(t);
+  const agent = await world.client(['agent'], { subject: 'worker' });
+  const { token, token_id } = await admin.createToken({ subject: 'boss', roles: ['approver'], expires_at: null });
+  const { run_id } = await agent.startRun({ task: 'go' });
+  await untilRun(agent, run_id, 'waiting_confirmation');
+  const [request] = (await admin.listApprovals({ which: 'pending' })).requests;
+  assert.ok(request);
+  const body = Buffer.from(JSON.stringify({ decision: 'approve', digest: request.digest }));
+  const path = `/api/v1/approvals/${request.decision_id}/decision`;
+  const headers = { 'content-type': 'application/json' };
+  const said = await sendBytes(world, path, token ?? '', halved(body, token_id), headers);
+  assert.deepEqual([said.status, said.code], [401, 'TOKEN_INVALID']);
+  assert.equal((await admin.showApproval(request.decision_id)).status, 'pending');
+});
+
+check('and one that is revoked while its package comes imports nothing', async (t) => {
+  const { world, admin, halved } = await watchedWorld(t);
+  const { root } = await sessionWithWorkspace(world, { 'a.txt': 'x' });
+  const { bytes } = await exported(world, root, await world.token(['agent']));
+  const { token, token_id } = await admin.createToken({ subject: 'mover', roles: ['agent'], expires_at: null });
+  const said = await sendBytes(world, '/api/v1/sessions/import', token ?? '', halved(bytes, token_id));
+  assert.deepEqual([said.status, said.code], [401, 'TOKEN_INVALID']);
+  assert.equal((await admin.listSessions()).sessions.length, 1);
+});
