@@ -70,7 +70,8 @@ function restoreTool(history: SessionHistory, store: Store, { name, description,
         return await run(history, input, call);
       } catch (error) {
         const operation = await operationOf(input, call);
-        if (operation?.status === 'running') throw error;
+        // Begun and not rolled back, it may have been done: what its operation says is asked for.
+        if (operation !== null && operation.status !== 'rolled_back') throw error;
         throw new NotDone(error instanceof HoldfastError ? error.message : 'It could not be carried out.', {
           cause: error,
         });
@@ -93,7 +94,7 @@ const REVERT: RestoreWork = {
   target: 'checkpoint_id',
   async run(history, { session_id: root, checkpoint_id: checkpoint = '' }, call) {
     const preview = await history.preview(call.principal, root, checkpoint);
-    const head = await history.revert(call.principal, root, checkpoint, operationIdOf(call.idempotencyKey));
+    const head = await history.revert(call.principal, root, checkpoint, restoreOf(call));
     return { checkpoint_id: head.checkpointId, reverted_to: checkpoint, ...previewDocument(preview) };
   },
 };
@@ -103,7 +104,7 @@ const ACTIVATE: RestoreWork = {
   description: 'Lets a session go on with another of its branches, with the workspace of its newest checkpoint.',
   target: 'branch_id',
   async run(history, { session_id: root, branch_id: branch = '' }, call) {
-    const head = await history.activate(call.principal, root, branch, operationIdOf(call.idempotencyKey));
+    const head = await history.activate(call.principal, root, branch, restoreOf(call));
     return { checkpoint_id: head.checkpointId, branch_id: branch };
   },
 };
@@ -111,6 +112,11 @@ const ACTIVATE: RestoreWork = {
 type RestoreReport = Readonly<Record<string, unknown>>;
 
 const operationIdOf = (idempotencyKey: string): string => sha256Hex(idempotencyKey).slice(0, 32);
+
+const restoreOf = ({ idempotencyKey, signal }: ToolCallContext) => ({
+  operationId: operationIdOf(idempotencyKey),
+  signal,
+});
 
 /** A call is delivered again only when it was not carried out; a restore under its key says that it was begun. */
 function requireFresh(operation: RestoreOperation | null): void {

@@ -45,6 +45,13 @@ export interface RestorePreview {
   readonly notUndoneMore: boolean;
 }
 
+export interface RestoreOptions {
+  /** The id of the restore operation, by which it can be asked about; else one is made. */
+  readonly operationId?: string;
+  /** Nothing is begun once it is aborted; what was begun is carried to its end. */
+  readonly signal?: AbortSignal;
+}
+
 const SHOWN = 100;
 
 /** From the workspace of one checkpoint to that of another, and what becomes of what others have written on the way. */
@@ -128,16 +135,16 @@ export class SessionHistory {
    * Takes the active branch and the workspace back to a checkpoint. Holds the session's pen; what was there is captured
    * first and can be gone back to. A failure on the way restores the workspace and the history as they were; where that
    * fails too, or the process dies, the session is marked and `recover` ends it. The operation gets `operationId` where
-   * one is given: `restoreOfId` then tells how it ended. Refuses as `beginRestore` and
+   * one is given: `restoreOfId` then tells how it ended. Nothing is begun once `signal` is aborted. Refuses as `beginRestore` and
    * `WorkspaceStore.restore` do, and with TICKET_TIMEOUT.
    */
   async revert(
     principal: Principal,
     rootFrameId: string,
     checkpointId: string,
-    operationId?: string,
+    how: RestoreOptions = {},
   ): Promise<Checkpoint> {
-    return this.#restore(principal, rootFrameId, 'revert', async () => checkpointId, operationId);
+    return this.#restore(principal, rootFrameId, 'revert', async () => checkpointId, how);
   }
 
   /** Makes another branch the active one, with the workspace of its head. As `revert` in everything else. */
@@ -145,14 +152,14 @@ export class SessionHistory {
     principal: Principal,
     rootFrameId: string,
     branchId: string,
-    operationId?: string,
+    how: RestoreOptions = {},
   ): Promise<Checkpoint> {
     const target = async (tx: Tx): Promise<string> => {
       const { headCheckpointId } = await requireBranch(tx, principal, rootFrameId, branchId);
       if (headCheckpointId !== null) return headCheckpointId;
       throw fail('RESTORE_TARGET_INVALID', 'The branch has no checkpoint to go to.');
     };
-    return this.#restore(principal, rootFrameId, 'activate', target, operationId);
+    return this.#restore(principal, rootFrameId, 'activate', target, how);
   }
 
   async #restore(
@@ -160,14 +167,17 @@ export class SessionHistory {
     rootFrameId: string,
     kind: RestoreOperation['kind'],
     targetOf: (tx: Tx) => Promise<string>,
-    operationId?: string,
+    { operationId, signal }: RestoreOptions,
   ): Promise<Checkpoint> {
     const { store, context, pen } = this.#options;
     const owner = principal.subject;
-    return pen.hold(principal, rootFrameId, { owner, reason: kind }, async () => {
+    const penOptions = { owner, reason: kind, ...(signal === undefined ? {} : { signal }) };
+    return pen.hold(principal, rootFrameId, penOptions, async () => {
       const before = await this.#capture(rootFrameId);
       const undoTreeId = before?.treeId ?? null;
       const begun = await store.write(`sessions.${kind}`, async (tx) => {
+        // Waiting and capturing may have taken long: who asked may have been told by now that it did not happen.
+        signal?.throwIfAborted();
         const restore = { rootFrameId, kind, targetCheckpointId: await targetOf(tx), undoTreeId };
         const named = operationId === undefined ? restore : { ...restore, operationId };
         return beginRestore(tx, context, principal, named);
