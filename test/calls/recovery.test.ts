@@ -128,6 +128,20 @@ for (const [what, second, onError] of [
     assert.equal((await run.refresh()).view.calls[0]?.outcome?.state, 'unknown');
   });
 
+check(
+  'a call that can be asked is settled as not done after its approval has expired, and not delivered again',
+  async (t) => {
+    const { clock, recover, sent } = await interrupted(
+      t,
+      { effect: 'reconcilable', needsApproval: true, settlesWithinMs: 0, status: () => ({ state: 'not_happened' }) },
+      { approvalExpiresMs: 90_000 },
+    );
+    clock.advance(120_000);
+    assert.equal((await recover()).outcome.state, 'not_done');
+    assert.equal(sent(), 1);
+  },
+);
+
 check('no delivery happens after the approval has expired: it is asked again', async (t) => {
   const { clock, recover, sent } = await interrupted(
     t,

@@ -54,7 +54,7 @@ async function underWay(t: TestContext, second: DeliveryAnswer) {
     if (!view) throw new Error('there is no operation');
     return view;
   };
-  const again = async () => operations.process((await only()).statusRef, { ...LEASE, now: LATER });
+  const again = async (now = LATER) => operations.process((await only()).statusRef, { ...LEASE, now });
   const person = async (verdict: 'done' | 'not_done') =>
     operations.settleByPerson(USER, (await only()).statusRef, { verdict, reason: 'seen', now: LATER });
   return { first, query, only, again, person, deliver: delivered.answer.resolve, answer: asked.answer.resolve };
@@ -82,6 +82,16 @@ for (const [what, second, known] of [
     assert.deepEqual([(await only()).known, (await only()).verdict], [known, null]);
   });
 }
+
+check('that it did not happen settles nothing after another delivery whose lease is over, too', async (t) => {
+  const { first, query, again, only, deliver, answer } = await underWay(t, LOST);
+  deliver(LOST);
+  const { told } = await query(statusRefIn(await first));
+  await again(LATER - 900);
+  answer({ kind: 'not_happened' });
+  assert.equal(codeOf(await told), 'OUTCOME_UNKNOWN');
+  assert.deepEqual([(await only()).known, (await only()).verdict], ['unknown', null]);
+});
 
 check(
   'whoever delivers or asks while a person says what happened answers that it is settled, as no error',
