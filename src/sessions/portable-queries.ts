@@ -61,3 +61,4 @@ export const FACE_SESSION = `UPDATE sessions SET kind = ?, name = ?, task_summar
 export const QUARANTINED_IMPORTS = `SELECT s.root_frame_id, q.value FROM sessions s
 JOIN session_settings q ON q.root_frame_id = s.root_frame_id AND q.key = '${QUARANTINE_PREFIX}' || s.root_frame_id
 WHERE s.tenant_id = ? AND s.origin = 'import' ORDER BY s.root_frame_id`;
+export const SESSION_OF_PROJECT = `SELECT 1 AS found FROM sessions WHERE project_id = ? LIMIT 1`;

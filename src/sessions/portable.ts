@@ -239,3 +239,8 @@ export async function quarantinedImports(tx: ReadTx, tenant: string): Promise<{ 
   const rows = await tx.all(sql.QUARANTINED_IMPORTS, [tenant]);
   return rows.map((row) => ({ root: String(row['root_frame_id']), value: String(row['value']) }));
 }
+
+/** Whether any session hangs from a project. */
+export async function hasSessionOfProject(tx: ReadTx, projectId: string): Promise<boolean> {
+  return (await tx.get(sql.SESSION_OF_PROJECT, [projectId])) !== undefined;
+}

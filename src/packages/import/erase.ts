@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { dropRule, listRules } from '../../approvals/index.ts';
 import { fail } from '../../core/index.ts';
-import { deleteSession, type KeptRecords, type Principal, requireSession } from '../../sessions/index.ts';
+import {
+  deleteSession,
+  hasSessionOfProject,
+  type KeptRecords,
+  type Principal,
+  requireSession,
+} from '../../sessions/index.ts';
 import { removeProject } from '../../store/index.ts';
 import type { PackageContext } from '../model.ts';
 import { removeFolder } from './files.ts';
@@ -38,6 +44,8 @@ export async function eraseRows(
   const owner = { tenantId: principal.tenant, subjectId: principal.subject };
   return store.write('packages.erase', async (tx) => {
     const kept = await deleteSession(tx, sessions, principal, root);
+    // Other sessions were begun in it since: it is theirs too, and so are its rules.
+    if (await hasSessionOfProject(tx, projectId)) return kept;
     for (const { ruleId } of await listRules(tx, principal, 'project', projectId))
       await dropRule(tx, principal, ruleId);
     await removeProject(tx, owner, projectId);

@@ -26,10 +26,12 @@ import {
   publishDelivery,
   RECORD_SHAPES,
   RECOVERY_ENTRY,
+  requireSession,
   REVIEW_STEP,
   SessionArtifacts,
   type Shape,
 } from '../../../src/sessions/index.ts';
+import { listRules, putRule } from '../../../src/approvals/index.ts';
 import { ExportStages } from '../../../src/packages/index.ts';
 import type { Tx } from '../../../src/store/index.ts';
 import { edited } from '../../archive/support/packages.ts';
@@ -264,3 +266,25 @@ check('a record that cannot be kept is refused before anything is written', asyn
     assert.equal(world.count('projects'), 0);
   }
 });
+
+check(
+  'an imported session that is removed leaves its project, with its rules, to the sessions that hang from it',
+  async () => {
+    await using world = await openPackageWorld();
+    const { store, sessions, packages } = world;
+    await makeSource(world);
+    using exported = await packages.export(OWNER, ROOT);
+    const { root_frame_id: root, project_id: projectId } = await packages.import(OWNER, exported.data());
+    const deny = { scope: 'project', scopeId: projectId, tool: 'pay', pattern: '**', decision: 'deny' } as const;
+    await store.write('test.beside', async (tx) => {
+      await openSession(tx, sessions, OWNER, { projectId, rootFrameId: 'f-beside' });
+      await putRule(tx, sessions, OWNER, deny);
+    });
+    const rules = () => store.read('test.rules', (tx) => listRules(tx, OWNER, 'project', projectId));
+    const before = await rules();
+    await packages.erase(OWNER, root);
+    assert.deepEqual(await rules(), before);
+    const place = await store.read('test.beside', (tx) => requireSession(tx, OWNER, 'f-beside'));
+    assert.equal(place.projectId, projectId);
+  },
+);
