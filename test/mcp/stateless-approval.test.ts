@@ -66,6 +66,19 @@ check('what answers the guard is not passed on, the rest of the call is', async 
   ]);
 });
 
+check('a question about long arguments shows what comes after a long text, and says what is left out', async (t) => {
+  const world = await guardWorld(t, { policy: HELD });
+  const questionOf = async (args: object): Promise<string> =>
+    Object.values(askedBy(await world.call('write', args, 1, ASKS)).inputRequests ?? {})[0]?.params.message ?? '';
+  const content = 'x'.repeat(5000);
+  const long = await questionOf({ content, path: '/somewhere/else' });
+  assert.match(long, /x… \(4800 more\)", ?"path":"\/somewhere\/else"/);
+  assert.match(long, /Shortened; the whole: holdfast approvals show [0-9a-f]{32}\./);
+  const many = await questionOf({ names: Array.from({ length: 500 }, (_, i) => `name ${i}`) });
+  assert.match(many, /… Shortened; the whole: holdfast approvals show/);
+  assert.doesNotMatch(await questionOf({ content: 'x'.repeat(1900) }), /Shortened|…/);
+});
+
 check('an answer counts once, for just that call, and only the newest question can be answered', async (t) => {
   const world = await guardWorld(t, { policy: HELD });
   const first = askedBy(await world.call('write', { a: 1 }, 1, ASKS));

@@ -1,6 +1,13 @@
 import type { Approvals } from '../../approvals/index.ts';
 import type { CallPlace } from '../../calls/index.ts';
-import { canonicalJson, displayText, type Ids, isJsonObject } from '../../core/index.ts';
+import {
+  canonicalJson,
+  displayText,
+  type Ids,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from '../../core/index.ts';
 import type { ToolCallMessage } from '../wire/message.ts';
 import { APPROVAL_QUESTION, inputRequiredLine } from '../wire/write-line.ts';
 import type { GuardedCall } from './guarded-call.ts';
@@ -62,6 +69,28 @@ export class HostApproval {
 }
 
 function questionAbout({ message }: GuardedCall, { requestId }: HeldCall): string {
-  const what = displayText(canonicalJson(message.arguments)).slice(0, 2000);
-  return `Let ${displayText(message.name)} run with these arguments? ${what} (request ${requestId})`;
+  const name = displayText(message.name);
+  const { text, isWhole } = shownArguments(message.arguments);
+  const rest = isWhole ? '' : ` Shortened; the whole: holdfast approvals show ${requestId}.`;
+  return `Let ${name} run with these arguments? ${displayText(text)}${rest} (request ${requestId})`;
+}
+
+/** What a person is shown of arguments before they decide, in characters, and of one text among them where that is not enough. */
+const SHOWN = 2000;
+const SHOWN_OF_TEXT = 200;
+
+/** A long text is shortened, not what stands beside it: a path may come after a whole file. */
+function shownArguments(args: JsonObject): { readonly text: string; readonly isWhole: boolean } {
+  const whole = canonicalJson(args);
+  if (whole.length <= SHOWN) return { text: whole, isWhole: true };
+  const short = canonicalJson(shortened(args));
+  return { text: short.length <= SHOWN ? short : `${short.slice(0, SHOWN).toWellFormed()}…`, isWhole: false };
+}
+
+function shortened(value: JsonValue): JsonValue {
+  if (typeof value === 'string' && value.length > SHOWN_OF_TEXT)
+    return `${value.slice(0, SHOWN_OF_TEXT).toWellFormed()}… (${value.length - SHOWN_OF_TEXT} more)`;
+  if (Array.isArray(value)) return value.map(shortened);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shortened(member)]));
 }
