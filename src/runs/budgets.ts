@@ -69,7 +69,7 @@ export function usageOf(
   return { promptTokens, completionTokens, cost: micros / 1_000_000 };
 }
 
-const CHARACTERS_PER_TOKEN = 4;
+export const CHARACTERS_PER_TOKEN = 4;
 
 /** A rough count, from the lengths of texts alone: the same for the same messages. */
 export function estimatedTokens(messages: readonly ModelMessage[]): number {

@@ -1,8 +1,7 @@
-import { fail, type JsonObject } from '../../core/index.ts';
+import type { JsonObject } from '../../core/index.ts';
 import { type ModelMessage, type ModelReply, type ModelSettings, readTurn } from '../../models/index.ts';
 import { modelToolSchemas } from '../../tools/index.ts';
 import type { RunConfig } from '../config/model.ts';
-import { priceOf } from '../price.ts';
 import { replyContent } from './conversation.ts';
 import type { Driving } from './driving.ts';
 
@@ -36,24 +35,4 @@ export function replyMessage(reply: ModelReply) {
     promptTokens: reply.usage.inputTokens,
     completionTokens: reply.usage.outputTokens,
   } as const;
-}
-
-/** Why the run may not have another turn, by what it has spent; null while it may. */
-export function spentBudget({ context, config, conversation }: Driving, createdAt: number): string | null {
-  const { maxTokens, maxCostMicros, maxWallMs } = config.budgets;
-  if (maxTokens !== null && conversation.tokens() >= maxTokens) return `its budget of ${maxTokens} tokens`;
-  if (maxWallMs !== null && context.clock.nowMs() - createdAt >= maxWallMs) return `its budget of ${maxWallMs} ms`;
-  if (maxCostMicros !== null && costOf(context.costOf, conversation.messages) >= maxCostMicros)
-    return `its budget of ${maxCostMicros} millionths`;
-  return null;
-}
-
-function costOf(price: Driving['context']['costOf'], messages: Driving['conversation']['messages']): number {
-  if (price === null) throw fail('RUN_CONFIG_INVALID', 'A budget of cost needs a price function (costOf).');
-  return messages
-    .filter((one) => one.role === 'assistant')
-    .reduce(
-      (sum, one) => sum + priceOf(price, { inputTokens: one.promptTokens, outputTokens: one.completionTokens }),
-      0,
-    );
 }

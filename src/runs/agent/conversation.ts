@@ -68,11 +68,6 @@ export class Conversation {
     const results = this.#messages.filter((one) => one.role === 'tool' && one.parentSequence === reply.sequence);
     return new Set(results.map((one) => textMember(one.content, 'tool_call_id')));
   }
-
-  /** Tokens of all turns, side branches included, as the provider counted them. */
-  tokens(): number {
-    return this.#messages.reduce((sum, one) => sum + (one.promptTokens ?? 0) + (one.completionTokens ?? 0), 0);
-  }
 }
 
 /** A stored reply with the calls that it proposed. */

@@ -2,11 +2,13 @@ import { HoldfastError, sentence } from '../../core/index.ts';
 import { hasSnapshot } from '../config/snapshot.ts';
 import { bindPrompt } from '../config/resume.ts';
 import { cutIn } from '../cut-reply.ts';
-import { askModel, replyMessage, spentBudget } from './ask-model.ts';
+import { askModel, replyMessage } from './ask-model.ts';
 import { carryOutReply, takeUpReply } from './calls-of-reply.ts';
 import { type AssistantTurn, mainPrompt, textMember } from './conversation.ts';
 import { type Driving, type GroupEnd, isStopped, type RunResult, standAt } from './driving.ts';
 import { runSideBranch } from './side-branch-turns.ts';
+import { spentBudget } from './spent.ts';
+import { cancelWaiting } from './stop.ts';
 
 const MODEL_FAILURES: ReadonlySet<string> = new Set([
   'MODEL_FAILED',
@@ -72,11 +74,18 @@ function complete(driving: Driving, { message }: AssistantTurn): Promise<RunResu
   return standAt(driving, 'completed', { text: textMember(message.content, 'text'), cut: cutIn(message.content) });
 }
 
+/** What waits in a run that another process has stopped meanwhile is taken back. */
+async function standWaiting(driving: Driving): Promise<RunResult> {
+  const stands = await standAt(driving, 'waiting_confirmation');
+  if (stands.status === 'stopped') await cancelWaiting(driving.context, driving.traceId);
+  return stands;
+}
+
 /** Writes down how the run stands now that it cannot go on by itself. */
 export function standFor(driving: Driving, end: Exclude<GroupEnd, { end: 'answered' }>): Promise<RunResult> {
   switch (end.end) {
     case 'waiting':
-      return standAt(driving, 'waiting_confirmation');
+      return standWaiting(driving);
     case 'stopped':
       return standAt(driving, 'stopped');
     case 'unknown':
