@@ -34,6 +34,7 @@ import type { HoldfastOptions } from './holdfast.ts';
 import { startExpiry } from './expiry-timer.ts';
 import { startNotices } from './notices/notices.ts';
 import { openHoldfastStore } from './open-store.ts';
+import { outdatedHere } from './outdated-here.ts';
 import { pausedBecause } from './pause.ts';
 import { type Histories, openHistories } from './session-history.ts';
 import { principalNow } from './principal-now.ts';
@@ -157,12 +158,11 @@ async function assemble(
   const checkpoint = async ({ principal: by, place: { rootFrameId, branchId } }: RunRecord): Promise<void> => {
     await histories.history.checkpoint(by, { rootFrameId, branchId, reason: 'before a write' });
   };
-  const approvals = new Approvals(
-    store,
-    sessions,
-    (action, edited) => validateEdit(tools, action, edited),
-    calls.telemetry,
-  );
+  const approvals = new Approvals(store, sessions, {
+    validate: (action, edited) => validateEdit(tools, action, edited),
+    fits: (action) => outdatedHere(calls, action, (tool) => runs.mayCall(tool)),
+    telemetry: calls.telemetry,
+  });
   const supervisor = new Supervisor({
     store,
     autonomy: autonomyContext(sessions),

@@ -4,6 +4,7 @@ import type { Tx } from '../store/index.ts';
 import type { CheckedEdit } from './edits.ts';
 import { type Command, type Refusal, step } from './machine.ts';
 import type { ApproverRule, PermissionRequest, RequestedAction, RequestState } from './model.ts';
+import { type Fits, refuseOutdated } from './outdated.ts';
 import * as sql from './queries.ts';
 import { eventOf, insertRequest, requireRequest, sealAction, tellPending } from './requests.ts';
 
@@ -34,7 +35,8 @@ interface Planned {
 
 /**
  * Decides requests in the caller's transaction, all or none. Refuses with APPROVAL_NOT_FOUND, APPROVAL_CORRUPT,
- * APPROVER_NOT_ALLOWED, APPROVER_IS_REQUESTER, APPROVAL_DIGEST_MISMATCH, APPROVAL_ALREADY_DECIDED, INVALID_VALUE.
+ * APPROVER_NOT_ALLOWED, APPROVER_IS_REQUESTER, APPROVAL_DIGEST_MISMATCH, APPROVAL_ALREADY_DECIDED, INVALID_VALUE, and
+ * APPROVAL_BINDING_MISMATCH for an approval of what no longer fits.
  * A decision that comes too late is an outcome, not an error, so that it can be committed.
  */
 export async function decide(
@@ -42,6 +44,7 @@ export async function decide(
   context: SessionContext,
   principal: Principal,
   verdicts: readonly Verdict[],
+  fits: Fits = () => null,
 ): Promise<DecideResult> {
   checkVerdicts(verdicts);
   const now = context.clock.nowMs();
@@ -52,6 +55,7 @@ export async function decide(
     requireApprover(request.action, principal);
     const newRequestId = context.ids.next();
     const made = step(request, commandOf(verdict, principal, newRequestId), now);
+    if (made.ok && verdict.decision === 'approve') refuseOutdated(request.action, fits);
     if (made.ok) planned.push({ request, verdict, next: made.next, newRequestId });
     else if (made.next) late.push({ request, next: made.next });
     else throw refused(made.refusal, verdict.requestId);

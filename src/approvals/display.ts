@@ -2,6 +2,7 @@ import type { JsonObject } from '../core/index.ts';
 import { actionDigest, argumentsSha256, requestDigest, requestDocument } from './digests.ts';
 import { isExpired } from './machine.ts';
 import type { PermissionRequest, RequestState } from './model.ts';
+import type { Fits, Outdated } from './outdated.ts';
 
 // Control and format characters (bidirectional controls among them), what is unassigned or for private use, lone
 // surrogates, whatever a renderer may ignore, and the line and paragraph separators.
@@ -31,20 +32,27 @@ export interface ShownRequest {
   readonly decidedBy: string | null;
   readonly message: string | null;
   readonly supersededBy: string | null;
+  /**
+   * Why it would be refused though it were allowed, as far as this process knows the tool; null where it fits, where
+   * nothing is known of it, and where it is over.
+   */
+  readonly outdated: string | null;
   /** All that is bound, with the contracts' names, unescaped: for programs. */
   readonly document: JsonObject;
 }
 
 /** Shows a request. The digest is taken again over what is returned, never copied from the row. */
-export function showRequest({ action, status }: PermissionRequest, now: number): ShownRequest {
+export function showRequest({ action, status }: PermissionRequest, now: number, fits: Fits): ShownRequest {
   const proved = { ...action, argumentsSha256: argumentsSha256(action.canonicalArguments) };
   const whole = { ...proved, actionDigest: actionDigest(proved) };
   const { roles, subjects } = action.approver;
+  const word = statusWord(status, isExpired(action.expiresAt, now));
+  const counts = word === 'pending' || word === 'allowed';
   return {
     requestId: action.requestId,
     rootFrameId: action.rootFrameId,
     digest: requestDigest(whole),
-    status: statusWord(status, isExpired(action.expiresAt, now)),
+    status: word,
     tool: escapeForDisplay(action.tool),
     argumentsText: escapeForDisplay(action.canonicalArguments),
     editable: action.editable.map(escapeForDisplay),
@@ -55,9 +63,12 @@ export function showRequest({ action, status }: PermissionRequest, now: number):
     decidedBy: status.state === 'allowed' || status.state === 'denied' ? escapeForDisplay(status.decision.by) : null,
     message: messageOf(status),
     supersededBy: status.state === 'cancelled' ? status.supersededBy : null,
+    outdated: counts ? escaped(fits(action)) : null,
     document: { ...requestDocument(whole), canonical_arguments: action.canonicalArguments },
   };
 }
+
+const escaped = (outdated: Outdated | null): string | null => outdated && escapeForDisplay(outdated.why);
 
 function statusWord(status: RequestState, late: boolean): ShownRequest['status'] {
   if (status.state === 'pending') return late ? 'expired' : 'pending';

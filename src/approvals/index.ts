@@ -28,7 +28,7 @@ export { approvalSessionHooks } from './session-hooks.ts';
 export { decidedRequests } from './decided.ts';
 export { decide, type DecideResult, type Verdict } from './decisions.ts';
 export { actionDigest, argumentsSha256, callArgumentHash } from './digests.ts';
-export { escapeForDisplay, type ShownRequest, showRequest } from './display.ts';
+export { escapeForDisplay, type ShownRequest } from './display.ts';
 export { changedFields, CheckedEdit, checkEdit, type EditVerdict, type ValidateArguments } from './edits.ts';
 export { isExactName, matchesPattern } from './glob.ts';
 export { confirmationGate, type ConfirmationDenial, type GrantedCall, grantFits, grantOf } from './grants.ts';
@@ -73,6 +73,7 @@ export {
   requireRuleMaker,
   rulesFor,
 } from './rules.ts';
+export type { Fits, Outdated } from './outdated.ts';
 export type { Said } from './said.ts';
 export { Approvals, argumentsOf } from './service.ts';
 export { approvalsSchema } from './tables.ts';

@@ -8,6 +8,7 @@ import { decide, requireApprover, type Verdict } from './decisions.ts';
 import { type ShownRequest, showRequest } from './display.ts';
 import { checkEdit, type ValidateArguments } from './edits.ts';
 import type { PermissionRequest } from './model.ts';
+import type { Fits } from './outdated.ts';
 import * as sql from './queries.ts';
 import { requireRequest } from './requests.ts';
 import { requestOf } from './rows.ts';
@@ -21,18 +22,28 @@ export interface RequestPage extends Page<ShownRequest> {
   readonly damaged: readonly DamagedRequest[];
 }
 
+/** What deciding needs of the tools that the process knows. */
+export interface ApprovalHost {
+  readonly validate: ValidateArguments;
+  /** Default: nothing is claimed. */
+  readonly fits?: Fits;
+  readonly telemetry?: Telemetry;
+}
+
 /** Permission requests as people use them: list, show, decide. Every method answers for the principal's tenant only. */
 export class Approvals {
   readonly #store: Store;
   readonly #context: SessionContext;
   readonly #validate: ValidateArguments;
+  readonly #fits: Fits;
   readonly #telemetry: Telemetry;
 
-  constructor(store: Store, context: SessionContext, validate: ValidateArguments, telemetry: Telemetry = noTelemetry) {
+  constructor(store: Store, context: SessionContext, { validate, fits, telemetry }: ApprovalHost) {
     this.#store = store;
     this.#context = context;
     this.#validate = validate;
-    this.#telemetry = telemetry;
+    this.#fits = fits ?? (() => null);
+    this.#telemetry = telemetry ?? noTelemetry;
   }
 
   /** What waits for a decision, oldest first. `after` is the `next` of the page before. */
@@ -48,7 +59,7 @@ export class Approvals {
     const params = [run.rootFrameId, run.runId, principal.tenant];
     const rows = await this.#store.read('approvals.pending-of-run', (tx) => tx.all(sql.LIST_PENDING_OF_RUN, params));
     const now = this.#context.clock.nowMs();
-    return rows.map((row) => showRequest(requestOf(row), now));
+    return rows.map((row) => this.#shown(requestOf(row), now));
   }
 
   /** Every request of an action group, oldest first; of several about one call the last one counts. */
@@ -56,7 +67,7 @@ export class Approvals {
     const params = [groupId, principal.tenant];
     const rows = await this.#store.read('approvals.of-group', (tx) => tx.all(sql.LIST_GROUP_REQUESTS, params));
     const now = this.#context.clock.nowMs();
-    return rows.map((row) => showRequest(requestOf(row), now));
+    return rows.map((row) => this.#shown(requestOf(row), now));
   }
 
   /** Whether anything of a run still waits for a decision. */
@@ -82,15 +93,24 @@ export class Approvals {
     const now = this.#context.clock.nowMs();
     const page = rows.slice(0, limit);
     const { requests, damaged } = readRequests(page);
-    const items = requests.map((request) => showRequest(request, now));
+    const items = requests.map((request) => this.#shown(request, now));
     const last = rows.length > limit ? page.at(-1) : undefined;
     return { items, damaged, next: last ? String(last['decision_id']) : null };
+  }
+
+  #shown(request: PermissionRequest, now: number): ShownRequest {
+    return showRequest(request, now, this.#fits);
+  }
+
+  /** A request that was decided here, as `show` shows it. */
+  shownNow(request: PermissionRequest): ShownRequest {
+    return this.#shown(request, this.#context.clock.nowMs());
   }
 
   /** One request with the digest of exactly what is shown. APPROVAL_NOT_FOUND, APPROVAL_CORRUPT. */
   async show(principal: Principal, requestId: string): Promise<ShownRequest> {
     const request = await this.#store.read('approvals.show', (tx) => requireRequest(tx, principal, requestId));
-    return showRequest(request, this.#context.clock.nowMs());
+    return this.shownNow(request);
   }
 
   /** The calls of one model reply as a batch; null when the group proposed none. ACTION_GROUP_NOT_FOUND. */
@@ -120,7 +140,9 @@ export class Approvals {
     checkSaid(said);
     const verdicts: Verdict[] = [];
     for (const one of said) verdicts.push(await this.#checked(principal, one));
-    const result = await this.#store.write('approvals.decide', (tx) => decide(tx, this.#context, principal, verdicts));
+    const result = await this.#store.write('approvals.decide', (tx) =>
+      decide(tx, this.#context, principal, verdicts, this.#fits),
+    );
     if (result.outcome === 'decided') {
       await tellDecisions(this.#telemetry, result.requests, this.#context.clock.nowMs());
       return result.requests;

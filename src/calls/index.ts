@@ -6,7 +6,7 @@ export type { CallsContext } from './context.ts';
 export { type ApprovedCall, dispatchApproved, type Dispatched } from './dispatch-approved.ts';
 export { boundPolicyRevision, judge } from './gate.ts';
 export { outcomeUnderKey } from './host-key.ts';
-export { HOLDFAST_PROFILE, idempotencyKey } from './identity.ts';
+export { approvedRevision, HOLDFAST_PROFILE, idempotencyKey } from './identity.ts';
 export type {
   CallAuthority,
   CallListener,

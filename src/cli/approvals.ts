@@ -65,7 +65,9 @@ async function list(context: CommandContext, options: RunOptions & { all?: boole
         ...(page.items.length + page.damaged.length === 0
           ? [noneLine(options.after, options.all ? 'There are no requests yet.' : 'Nothing waits for a decision.')]
           : []),
-        ...page.items.map((one) => `${one.requestId}  ${colours.yellow(one.status)}  ${one.tool} ${one.argumentsText}`),
+        ...page.items.map(
+          (one) => `${one.requestId}  ${colours.yellow(standing(one))}  ${one.tool} ${one.argumentsText}`,
+        ),
         ...page.damaged.map(
           ({ requestId, code }) => `${requestId}  ${colours.red('damaged')}  ${code}; to see it: holdfast audit`,
         ),
@@ -75,6 +77,8 @@ async function list(context: CommandContext, options: RunOptions & { all?: boole
     return 0;
   });
 }
+
+const standing = ({ status, outdated }: ShownRequest): string => (outdated === null ? status : `${status}, outdated`);
 
 function show(context: CommandContext, id: string, options: RunOptions): Promise<ExitCode> {
   return withoutAgents(context, options, async ({ runtime }) => {
@@ -94,6 +98,7 @@ function tell({ output }: CommandContext, request: ShownRequest): void {
       `  asked by   ${request.requestedBy}`,
       `  may decide ${request.approvers.join(', ')}`,
       ...(request.expiresAt === null ? [] : [`  until      ${momentText(request.expiresAt)}`]),
+      ...(request.outdated === null ? [] : [`  outdated   ${request.outdated}`]),
       ...(request.decidedBy === null ? [] : [`  decided by ${request.decidedBy}`]),
       ...(request.message === null ? [] : [`  said       ${request.message}`]),
       `  digest     ${request.digest}`,

@@ -10,7 +10,11 @@ export interface SaidAtPrompt {
 
 /** Shows one request and asks; null when the person leaves it undecided. */
 export async function askAtPrompt(request: ShownRequest): Promise<SaidAtPrompt | null> {
-  clack.note(`${request.argumentsText}\n\n${request.reason}\ndigest ${request.digest}`, `${request.tool} wants to run`);
+  const outdated = request.outdated === null ? '' : `\n${request.outdated} Reject it, to be asked anew.`;
+  clack.note(
+    `${request.argumentsText}\n\n${request.reason}${outdated}\ndigest ${request.digest}`,
+    `${request.tool} wants to run`,
+  );
   const answer = await clack.select({
     message: 'May it?',
     options: [

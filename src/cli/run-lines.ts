@@ -1,5 +1,6 @@
 import type pc from 'picocolors';
 import type { CallView, RunView } from '../app/index.ts';
+import type { ShownRequest } from '../approvals/index.ts';
 import { outcomeLine } from '../calls/index.ts';
 import { displayText } from '../core/index.ts';
 import type { DamagedRun } from '../runs/index.ts';
@@ -62,8 +63,7 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
     ...supervisionLines(view, colours),
     ...view.pending.flatMap((request) => [
       `  ${colours.yellow('waits')} ${request.tool} ${request.argumentsText}`,
-      `        decide: holdfast approvals approve ${request.requestId} --digest ${request.digest}`,
-      `            or: holdfast approvals reject ${request.requestId} --digest ${request.digest}`,
+      ...decideLines(request),
     ]),
     ...(view.pending.length > 0 && !isCarriedOut(view) ? [`  then: holdfast runs resume ${view.runId}`] : []),
     ...(mayGoOn(view) ? [`  to go on: holdfast runs resume ${view.runId}`] : []),
@@ -73,6 +73,14 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
 }
 
 /** It waited, and there is nothing left that a person could decide: it was decided, or the time to decide is over. */
+/** What no longer fits cannot be allowed: only the other word goes on from here. */
+function decideLines({ requestId, digest, outdated }: ShownRequest): readonly string[] {
+  const how = `${requestId} --digest ${digest}`;
+  if (outdated !== null)
+    return [`        outdated: ${outdated}`, `        to be asked anew: holdfast approvals reject ${how}`];
+  return [`        decide: holdfast approvals approve ${how}`, `            or: holdfast approvals reject ${how}`];
+}
+
 const isDecided = ({ status, pending }: Pick<RunView, 'status' | 'pending'>): boolean =>
   status === 'waiting_confirmation' && pending.length === 0;
 

@@ -48,7 +48,7 @@ async function decideHere(context: CommandContext, runtime: Runtime, view: RunVi
   return true;
 }
 
-/** Whoever typed a wrong edit is asked again; a request that is over by now is told, and the run goes on with what it is. */
+/** Whoever typed a wrong edit, or allowed what no longer fits, is asked again; a request that is over by now is told, and the run goes on with what it is. */
 async function decideOne(context: CommandContext, runtime: Runtime, request: ShownRequest): Promise<boolean> {
   const { requestId, digest } = request;
   for (;;) {
@@ -58,14 +58,18 @@ async function decideOne(context: CommandContext, runtime: Runtime, request: Sho
       await runtime.approvals.decide(runtime.principal, [{ requestId, digest, ...said }]);
       return true;
     } catch (error) {
-      if (!(error instanceof HoldfastError) || !(TO_TYPE_ANEW.has(error.code) || OVER.has(error.code))) throw error;
+      if (!(error instanceof HoldfastError) || !(TO_SAY_ANEW.has(error.code) || OVER.has(error.code))) throw error;
       context.terminal.stderr.write(`${error.code}: ${displayText(error.message)}\n`);
       if (OVER.has(error.code)) return true;
     }
   }
 }
 
-const TO_TYPE_ANEW: ReadonlySet<string> = new Set(['APPROVAL_EDIT_FORBIDDEN', 'APPROVAL_ARGUMENTS_INVALID']);
+const TO_SAY_ANEW: ReadonlySet<string> = new Set([
+  'APPROVAL_EDIT_FORBIDDEN',
+  'APPROVAL_ARGUMENTS_INVALID',
+  'APPROVAL_BINDING_MISMATCH',
+]);
 const OVER: ReadonlySet<string> = new Set(['APPROVAL_ALREADY_DECIDED', 'APPROVAL_EXPIRED']);
 
 function listenerFor({ terminal, output }: Pick<CommandContext, 'terminal' | 'output'>): RunListener {

@@ -68,6 +68,11 @@ export class Runs {
     return [...this.#agents.keys()];
   }
 
+  /** Whether an agent that is known to this process may call a tool. */
+  mayCall(tool: string): boolean {
+    return [...this.#agents.values()].some(({ allowed }) => allowed.has(tool));
+  }
+
   /**
    * Begins a run: its session (unless one is named), the turn with the user's request, and its record, in one commit;
    * then carries it on. Throws SESSION_NOT_FOUND, BRANCH_NOT_FOUND, PROJECT_NOT_FOUND, SESSION_QUARANTINED,

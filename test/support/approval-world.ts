@@ -17,7 +17,7 @@ export const validate: ValidateArguments = async (_action, edited) =>
     ? { ok: true }
     : { ok: false, issues: [{ path: '/value', message: 'must be below 100' }] };
 
-export const approvalsOf = (world: SessionWorld): Approvals => new Approvals(world.store, world.context, validate);
+export const approvalsOf = (world: SessionWorld): Approvals => new Approvals(world.store, world.context, { validate });
 
 /** A dangerous call in an open group, proposed and asked about: `value` may be edited, `fixed` may not. */
 export async function ask(world: SessionWorld, change: Partial<NewRequest> = {}): Promise<PermissionRequest> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { requestView } from '../../app/index.ts';
-import { type Said, showRequest } from '../../approvals/index.ts';
+import type { Said } from '../../approvals/index.ts';
 import { fail, type JsonObject } from '../../core/index.ts';
 import { carryOn } from '../carry-on.ts';
 import { route } from '../route.ts';
@@ -60,14 +60,14 @@ export const approvalRoutes = [
     status: 200,
     creates: false,
     handle: async ({ gateway, principal, params, body }) => {
-      const { approvals, calls, packages } = gateway.runtime;
+      const { approvals, packages } = gateway.runtime;
       await packages.requireTrusted(principal, (await approvals.show(principal, params.request_id)).rootFrameId);
       const decided = await approvals.decide(principal, [saidOf(params.request_id, body)]);
       const [made] = decided;
       if (!made) throw fail('APPROVAL_NOT_FOUND', 'There is no such permission request.');
       const { runId, rootFrameId } = made.action;
       return {
-        request: requestView(showRequest(made, calls.clock.nowMs())),
+        request: requestView(approvals.shownNow(made)),
         run_continues: runId !== null && (await carryOn(gateway, principal, { runId, rootFrameId })),
       };
     },

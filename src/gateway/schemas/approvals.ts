@@ -36,6 +36,7 @@ export const request = z.strictObject({
   decided_by: text.nullable(),
   message: text.nullable(),
   superseded_by: id.nullable(),
+  outdated: text.nullable(),
 });
 
 /** A request that was changed behind the program's back: it is neither shown nor used. */
