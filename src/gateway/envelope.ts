@@ -1,4 +1,5 @@
 import { fail, HoldfastError } from '../core/index.ts';
+import { withRoutes } from './over-http.ts';
 
 /** Headers of every answer: nothing is cached, framed, sniffed or run, and no other origin may read it. */
 export const SECURITY_HEADERS = {
@@ -17,12 +18,12 @@ export function asKnown(error: unknown): HoldfastError {
   return fail('UNEXPECTED', `The request ended in an error that has no code (${kind}).`, { cause: error });
 }
 
-/** The one form of every refusal: `{"error": …}` with the status of its row in the error table. */
+/** The one form of every refusal: `{"error": …}` with the status of its row in the error table, and routes beside commands. */
 export function errorResponse(error: HoldfastError): Response {
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   const { retry_after: retryAfter, allow } = error.details ?? {};
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
   if (error.code === 'METHOD_NOT_ALLOWED' && allow !== undefined) headers['allow'] = String(allow);
   if (error.httpStatus === 401) headers['www-authenticate'] = 'Bearer';
-  return new Response(JSON.stringify({ error: error.toJSON() }), { status: error.httpStatus, headers });
+  return new Response(JSON.stringify({ error: withRoutes(error.toJSON()) }), { status: error.httpStatus, headers });
 }
