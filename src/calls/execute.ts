@@ -14,7 +14,7 @@ import { notStarted, refusalOf } from './denials.ts';
 import { type Ending, finish, type Found } from './finish.ts';
 import { keyOfCall } from './identity.ts';
 import type { CallAuthority, CallListener, CallPlace, PreparedCall } from './model.ts';
-import { allHold, lookAfter } from './observe.ts';
+import { allHold, lookAfter, NO_LOOK } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
 import { currentRefusal, type Refusal, refusedNow } from './prepare.ts';
 import { readOutcome } from './read-outcome.ts';
@@ -236,11 +236,13 @@ async function commitEnding(
   beginning: Beginning,
   finding: Finding,
 ): Promise<CallOutcome> {
-  const seen =
+  const { statusRef, request } = ending;
+  const looked = { call: of.call, tenantId: of.place.principal.tenant, statusRef };
+  const look =
     finding.found === 'done'
-      ? await lookAfter(of.call, beginning.scope, of.filesystem, invocationOf(of, ending.request.scope.key))
-      : [];
-  const found: Found = { finding, seen, verified: allHold(beginning.scope.obligations, seen) };
+      ? await lookAfter(context, looked, beginning.scope, of.filesystem, invocationOf(of, request.scope.key))
+      : NO_LOOK;
+  const found: Found = { finding, ...look, verified: allHold(beginning.scope.obligations, look.seen) };
   await context.faults.reach('receipt-about-to-commit');
   try {
     const outcome = await context.store.write('calls.finish', (tx) => finish(tx, context, ending, found));

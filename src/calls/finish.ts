@@ -1,5 +1,5 @@
 import { HoldfastError, unixSeconds, utcText } from '../core/index.ts';
-import { type LedgerRun, recordObservation, settleNext, settleOperation } from '../effects/index.ts';
+import { type LedgerRun, recordObservation, settleNext, settleOperation, stillSeen } from '../effects/index.ts';
 import type { PreparedRequest, Receipt, RecordAnswer, ReservedOperation } from '../operations/index.ts';
 import { appendEvent, type Principal } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
@@ -7,7 +7,7 @@ import { receiptOf, type Tool, type ToolReceipt } from '../tools/index.ts';
 import type { Finding } from './classify.ts';
 import type { CallsContext } from './context.ts';
 import { receiptIdsOf } from './identity.ts';
-import type { Seen } from './observe.ts';
+import type { Look } from './observe.ts';
 import type { CallOutcome, SettledBy } from './outcome.ts';
 import { type ResultOf, resultEvent } from './result-event.ts';
 import { settlingCommand } from './settling-command.ts';
@@ -30,9 +30,8 @@ export interface Ending {
   readonly deliveries: number;
 }
 
-export interface Found {
+export interface Found extends Look {
   readonly finding: Finding;
-  readonly seen: readonly Seen[];
   readonly verified: boolean;
 }
 
@@ -76,8 +75,9 @@ async function writeDone(
   // Whoever came first with the very same receipt has told it, with what was seen of it.
   if (kept.before) throw new NotRecorded('settled');
   const runs = await settleEffects(tx, of, { execution: 'reported_success', impact: 'possible' });
-  for (const run of runs) await recordSeen(tx, context, of, run, found.seen);
-  return { state: 'done', output: finding.output, verified: found.verified, settledBy: of.settledBy };
+  let { verified } = found;
+  for (const run of runs) if (!(await recordSeen(tx, context, of, run, found))) verified = false;
+  return { state: 'done', output: finding.output, verified, settledBy: of.settledBy };
 }
 
 /** Both receipts, the operation and its outbox row, alone: what is kept when everything else cannot be written. */
@@ -181,16 +181,20 @@ export async function settleEffects(
   return effect ? [effect.run] : runs;
 }
 
+/** Writes down what was seen; false where something of it was left out, since another call came between. */
 async function recordSeen(
   tx: Tx,
   context: CallsContext,
   of: Ending,
   run: LedgerRun,
-  seen: readonly Seen[],
-): Promise<void> {
+  { seen, since }: Look,
+): Promise<boolean> {
   const { ids } = context.sessions;
-  for (const one of seen)
+  const start = since.find((one) => one.run.runId === run.runId);
+  const still = start ? await stillSeen(tx, start, seen) : seen;
+  for (const one of still)
     await recordObservation(tx, run, { ...one, observationId: ids.next(), sourceActionId: of.result.callId });
+  return still.length === seen.length;
 }
 
 /** `tool`: null where it is not known here. */

@@ -1,6 +1,8 @@
 import {
   decide,
   type Filesystem,
+  type LookStart,
+  lookStarts,
   type ObservationInput,
   type PostconditionInput,
   type ResourceRef,
@@ -10,10 +12,20 @@ import { HoldfastError, isSha256Hex } from '../core/index.ts';
 import type { ToolObservation } from '../tools/index.ts';
 import { attemptObserve, type Invocation } from './attempt.ts';
 import { type ExactFile, type ExactScope, exactScope } from './call-scope.ts';
+import type { CallsContext } from './context.ts';
 import type { PreparedCall } from './model.ts';
 
 /** What was seen of one resource after a call, before it has its place in the log. */
 export type Seen = Omit<ObservationInput, 'observationId' | 'sourceActionId' | 'sourceExecutionId' | 'evidenceEventId'>;
+
+/** What a look saw, and where the logs stood when it began. */
+export interface Look {
+  readonly seen: readonly Seen[];
+  readonly since: readonly LookStart[];
+}
+
+/** A look that nobody took. */
+export const NO_LOOK: Look = { seen: [], since: [] };
 
 /** Looking is a courtesy to the outcome, never a reason to lose it: it gets this long at most. */
 const MOST_LOOKING_MS = 5000;
@@ -23,6 +35,20 @@ const MOST_LOOKING_MS = 5000;
  * that fails, or that answers what cannot be believed, sees nothing.
  */
 export async function lookAfter(
+  { store }: Pick<CallsContext, 'store'>,
+  of: { readonly call: PreparedCall; readonly tenantId: string; readonly statusRef: string },
+  scope: ExactScope,
+  filesystem: Filesystem,
+  invocation: Invocation,
+): Promise<Look> {
+  const { call, tenantId, statusRef: operationId } = of;
+  if (!call.tool.observe && scope.obligations.length === 0) return NO_LOOK;
+  // Without the place at which it began, a look says nothing; what the tool has answered is to be written down all the same.
+  const since = await store.read('calls.look', (tx) => lookStarts(tx, { tenantId, operationId })).catch(() => null);
+  return since === null ? NO_LOOK : { since, seen: await see(call, scope, filesystem, invocation) };
+}
+
+async function see(
   call: PreparedCall,
   scope: ExactScope,
   filesystem: Filesystem,
@@ -39,7 +65,6 @@ export async function lookAfter(
       return [];
     }
   }
-  if (scope.obligations.length === 0) return [];
   return scope.files.flatMap((file) => readFile(file, filesystem));
 }
 
@@ -48,14 +73,15 @@ export async function lookAfter(
  * that is written with it. Where its files can no longer be named, nothing is seen.
  */
 export async function lookLater(
-  call: PreparedCall,
+  context: Pick<CallsContext, 'store'>,
+  of: { readonly call: PreparedCall; readonly tenantId: string; readonly statusRef: string },
   filesystem: Filesystem,
   invocation: Invocation,
-): Promise<{ readonly seen: readonly Seen[]; readonly verified: boolean }> {
-  const scope = scopeNow(call, filesystem);
-  if (scope === null) return { seen: [], verified: false };
-  const seen = await lookAfter(call, scope, filesystem, invocation);
-  return { seen, verified: allHold(scope.obligations, seen) };
+): Promise<Look & { readonly verified: boolean }> {
+  const scope = scopeNow(of.call, filesystem);
+  if (scope === null) return { ...NO_LOOK, verified: false };
+  const look = await lookAfter(context, of, scope, filesystem, invocation);
+  return { ...look, verified: allHold(scope.obligations, look.seen) };
 }
 
 function scopeNow(call: PreparedCall, filesystem: Filesystem): ExactScope | null {

@@ -9,12 +9,20 @@ import { classify, type Finding, NOT_SENT } from './classify.ts';
 import type { CallsContext } from './context.ts';
 import { leaseSecondsFor } from './begin.ts';
 import { type Ending, finish, type Found, unknownOutcome } from './finish.ts';
-import { allHold, lookAfter, lookLater } from './observe.ts';
+import { allHold, lookAfter, lookLater, NO_LOOK } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
 import { currentRefusal, type Refusal } from './prepare.ts';
 import { rescue } from './rescue.ts';
 import { resultEvent, type ResultOf } from './result-event.ts';
-import { deliveriesOf, endingOf, invocationOf, isFinalNotHappened, outcomeOfStored, settleFound } from './settle.ts';
+import {
+  deliveriesOf,
+  endingOf,
+  invocationOf,
+  isFinalNotHappened,
+  lookedAt,
+  outcomeOfStored,
+  settleFound,
+} from './settle.ts';
 import { ledgerCalls } from './standing.ts';
 import { askStatus } from './status.ts';
 import type { ReadTx } from '../store/index.ts';
@@ -57,7 +65,7 @@ export async function recoverCall(
   const askedAt = unixSeconds(context.clock);
   const asked = await askStatus(stored.call, invocation);
   if (asked?.found === 'done') {
-    const looked = await lookLater(stored.call, recovery.filesystem, invocation);
+    const looked = await lookLater(context, lookedAt(principal, stored), recovery.filesystem, invocation);
     return settleFound(context, endingOf(principal, stored), { finding: asked, ...looked });
   }
   const isFinal = asked?.found === 'not_done' && isFinalNotHappened(stored, askedAt);
@@ -66,7 +74,8 @@ export async function recoverCall(
     const of = { call: stored.call, place: null, statusRef };
     return spanOfCall(context, of, () => redeliver(context, principal, stored, recovery));
   }
-  if (isFinal) return settleFound(context, endingOf(principal, stored), { finding: asked, seen: [], verified: false });
+  if (isFinal)
+    return settleFound(context, endingOf(principal, stored), { finding: asked, ...NO_LOOK, verified: false });
   return { outcome: known, recorded: false };
 }
 
@@ -179,8 +188,11 @@ async function conclude(
   stored: StoredCall,
   { finding, scope, recovery, invocation, delivery }: Delivered,
 ): Promise<Recovered> {
-  const seen = finding.found === 'done' ? await lookAfter(stored.call, scope, recovery.filesystem, invocation) : [];
-  const found: Found = { finding, seen, verified: allHold(scope.obligations, seen) };
+  const look =
+    finding.found === 'done'
+      ? await lookAfter(context, lookedAt(principal, stored), scope, recovery.filesystem, invocation)
+      : NO_LOOK;
+  const found: Found = { finding, ...look, verified: allHold(scope.obligations, look.seen) };
   const ending: Ending = { ...endingOf(principal, stored), settledBy: null, deliveries: delivery };
   try {
     const outcome = await context.store.write('calls.finish', (tx) => finish(tx, context, ending, found));

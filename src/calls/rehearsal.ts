@@ -46,7 +46,7 @@ export async function rehearseCall(
     const begun = await begin(tx, context, beginning, next);
     if (begun.kind === 'begun') {
       const ending = endingOf(ready, beginning, begun.operation, 0);
-      await finish(tx, context, ending, { finding, seen: [], verified: false });
+      await finish(tx, context, ending, { finding, seen: [], since: [], verified: false });
     }
     throw new TakenBack();
   });

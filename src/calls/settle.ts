@@ -12,7 +12,7 @@ import type { Invocation } from './attempt.ts';
 import type { CallsContext } from './context.ts';
 import type { Finding } from './classify.ts';
 import { type Ending, finish, type Found, keepReceipts, NotRecorded, settleEffects, unknownOutcome } from './finish.ts';
-import { lookLater } from './observe.ts';
+import { lookLater, NO_LOOK } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
 import { resultEvent, type ResultOf } from './result-event.ts';
 import { settlingCommand } from './settling-command.ts';
@@ -100,6 +100,13 @@ export function endingOf(principal: Principal, stored: StoredCall): Ending {
 /** How often a stored operation had been delivered when it was read. */
 export const deliveriesOf = ({ whole }: StoredCall): number => whole.outbox?.attempts ?? 0;
 
+/** What is looked at of a stored call. */
+export const lookedAt = ({ tenant: tenantId }: Principal, { call, statusRef }: StoredCall) => ({
+  call,
+  tenantId,
+  statusRef,
+});
+
 export function invocationOf(principal: Principal, stored: StoredCall): Invocation {
   return {
     callId: stored.call.callId,
@@ -139,7 +146,9 @@ export async function settleByStatus(
   if (finding.found === 'not_done' && !isFinalNotHappened(stored, askedAt))
     return { ...known, reason: 'It has not happened yet; a request under way could still make it happen.' };
   const looked =
-    finding.found === 'done' ? await lookLater(stored.call, filesystem, invocation) : { seen: [], verified: false };
+    finding.found === 'done'
+      ? await lookLater(context, lookedAt(principal, stored), filesystem, invocation)
+      : { ...NO_LOOK, verified: false };
   const found: Found = { finding, ...looked };
   return (await settleFound(context, endingOf(principal, stored), found)).outcome;
 }

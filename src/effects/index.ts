@@ -25,6 +25,7 @@ export {
   settleNext,
   settleOperation,
 } from './ledger/ledger.ts';
+export { type LookStart, lookStarts, stillSeen } from './ledger/looks.ts';
 export { openLedgerLog } from './ledger/log.ts';
 export {
   type EffectEntry,

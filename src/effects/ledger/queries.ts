@@ -88,3 +88,17 @@ ORDER BY c.run_id DESC, c.sequence DESC LIMIT ?`;
 export const PAGE_OF_CLAIMS_OF_RUN = `${CLAIM_WITH_END}
 WHERE c.tenant_id = ? AND c.type = 'claim' AND c.run_id = ? AND c.sequence < ?
 ORDER BY c.sequence DESC LIMIT ?`;
+
+/** The logs in which an operation was claimed, with their last positions: tenant, operation. */
+export const LOOK_STARTS = `
+SELECT c.run_id, c.effect_id, (SELECT MAX(l.sequence) FROM effect_records l
+  WHERE l.tenant_id = c.tenant_id AND l.run_id = c.run_id) AS last
+FROM effect_records c INDEXED BY effect_operations
+WHERE c.tenant_id = ? AND c.operation_id = ? AND c.type = 'claim'`;
+
+/** Claims of other effects that were made, or whose effect told something, after a position: tenant, run, tenant, run, position, effect. */
+export const CLAIMS_SINCE = `
+SELECT c.sequence, c.type, c.effect_id, c.observation_id, c.execution, c.impact, c.body FROM effect_records c
+WHERE c.tenant_id = ? AND c.run_id = ? AND c.type = 'claim' AND c.effect_id IN (
+  SELECT s.effect_id FROM effect_records s
+  WHERE s.tenant_id = ? AND s.run_id = ? AND s.sequence > ? AND s.type <> 'observation' AND s.effect_id <> ?)`;
