@@ -59,6 +59,53 @@ check('a webhook is told once, signed, without the arguments, and again after fa
   }
 });
 
+const addNotice = `INSERT INTO notices (request_id, hook, state, due_at) VALUES (?, ?, 'due', 1)`;
+
+check(
+  'what is left to tell by a hook that is no longer named, or of another tenant, is left and keeps nothing',
+  async (t) => {
+    const principal = { tenant: 'other', subject: 'somebody', roles: ['approver'] };
+    const other = await openDesk(t, { principal, projectId: 'theirs' });
+    const theirs = await other.holdfast.agent(asking()).run('go');
+    const db = new DatabaseSync(join(other.dataDir, 'holdfast.db'));
+    t.after(() => db.close());
+    const add = db.prepare(addNotice);
+    for (let i = 0; i < 20; i += 1) add.run(`request-${i}`, 'command');
+    const requestId = theirs.pending[0]?.requestId ?? '';
+    add.run(requestId, 'webhook');
+    const { got, url } = await receiver(t, 200);
+    const { holdfast } = await openDesk(t, { dataDir: other.dataDir, notices: { webhook: { url, secret } } });
+    const own = await holdfast.agent(asking()).run('go');
+    await until(() => got.length > 0);
+    assert.deepEqual(
+      got.map(({ body }) => (JSON.parse(body) as { request_id: string }).request_id),
+      [own.pending[0]?.requestId],
+    );
+    const left = db.prepare(`SELECT count(*) AS rows FROM notices WHERE state = 'due' AND hook = ?`);
+    assert.equal(left.get('command')?.['rows'], 20);
+    const theirsLeft = db.prepare(`SELECT state FROM notices WHERE request_id = ?`).get(requestId);
+    assert.deepEqual(theirsLeft?.['state'], 'due', 'only a process of their tenant can tell it');
+  },
+);
+
+check('a notice of a damaged request is given up as one is that nobody takes', async (t) => {
+  const { got, url } = await receiver(t, 200);
+  const notices = { webhook: { url, secret }, attempts: 2, pauseMs: 1 };
+  const waiting = await openDesk(t);
+  const telling = await openDesk(t, { dataDir: waiting.dataDir, notices });
+  const run = await waiting.holdfast.agent({ ...asking(), name: 'damaged' }).run('go');
+  await until(() => got.length === 1);
+  const db = new DatabaseSync(join(telling.dataDir, 'holdfast.db'));
+  t.after(() => db.close());
+  db.exec('DROP TRIGGER trg_permission_action_immutable');
+  const tamper = `UPDATE permission_requests SET canonical_arguments = '{"note":"other"}' WHERE decision_id = ?`;
+  const requestId = run.pending[0]?.requestId ?? '';
+  db.prepare(tamper).run(requestId);
+  db.prepare(`UPDATE notices SET state = 'due', attempts = 0, due_at = 1`).run();
+  await until(() => db.prepare('SELECT state FROM notices').get()?.['state'] === 'given_up');
+  assert.equal(got.length, 1);
+});
+
 check('a webhook that never answers well is given up, and the run waits on', async (t) => {
   const { got, url } = await receiver(t, 503);
   const { holdfast } = await openDesk(t, { notices: { webhook: { url, secret }, attempts: 3, pauseMs: 1 } });

@@ -143,10 +143,12 @@ class Teller {
   }
 
   async #tellDue(): Promise<void> {
-    const { store, clock } = this.#context;
+    const { store, clock, principal } = this.#context;
     const room = AT_ONCE - this.#telling.size;
-    if (room <= 0 || this.#stopped) return;
-    const rows = await store.read('notices.due', (tx) => tx.all(sql.LIST_DUE, [clock.nowMs(), room]));
+    const [first, second = first] = this.#hooks.keys();
+    if (room <= 0 || this.#stopped || first === undefined || second === undefined) return;
+    const params = [clock.nowMs(), first, second, principal.tenant, room];
+    const rows = await store.read('notices.due', (tx) => tx.all(sql.LIST_DUE, params));
     await Promise.all(
       rows.map((row) => this.#begin(String(row['request_id']), row['hook'] as HookName, Number(row['attempts']))),
     );
@@ -190,6 +192,8 @@ class Teller {
       return await hook(noticeOf(shown), signal);
     } catch (error) {
       if (error instanceof HoldfastError && error.code === 'APPROVAL_NOT_FOUND') return true;
+      // Damaged: it may be mended in the time in which a hook is tried again, and is given up as one is.
+      if (error instanceof HoldfastError && error.family === 'corruption') return false;
       throw error;
     }
   }

@@ -26,8 +26,13 @@ export const noticesSchema: ContextSchema = {
 export const ADD = `INSERT INTO notices (request_id, hook, state, due_at) VALUES (?, ?, 'due', ?)
   ON CONFLICT (request_id, hook) DO NOTHING`;
 
-/** now, limit. */
-export const LIST_DUE = `SELECT request_id, hook, attempts FROM notices WHERE state = 'due' AND due_at <= ?
+/**
+ * now, hook, hook, tenant, limit. Only what these hooks tell, and nothing of another tenant: what a process cannot tell, it
+ * leaves. That of a request that is gone is nobody's, and whoever comes upon it ends it.
+ */
+export const LIST_DUE = `SELECT request_id, hook, attempts FROM notices n WHERE state = 'due' AND due_at <= ?
+  AND (hook = ? OR hook = ?) AND NOT EXISTS (
+    SELECT 1 FROM permission_requests r WHERE r.decision_id = n.request_id AND r.tenant_id <> ?)
   ORDER BY due_at LIMIT ?`;
 
 /** again at, request, hook, now. Whoever changes the row tells; who dies with it leaves it to be told again. */
