@@ -39,7 +39,8 @@ async function attempt(bench: Workbench, mutant: Mutant): Promise<void> {
 /** Tests that are red before anything is broken prove nothing. */
 async function startGreen(benches: readonly Workbench[], files: readonly string[]): Promise<boolean> {
   const verdict = files.length === 0 ? 'green' : await benches[0]?.test(files, 'aloud');
-  if (verdict !== 'green') problems.push('the tests are red before anything is broken');
+  if (verdict === 'stuck') problems.push('the tests did not end before anything is broken');
+  if (verdict === 'red') problems.push('the tests are red before anything is broken');
   return verdict === 'green';
 }
 

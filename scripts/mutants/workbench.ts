@@ -5,6 +5,8 @@ import { join, relative } from 'node:path';
 import type { Mutant } from './list.ts';
 
 const LONGEST_TRIAL_MS = 180_000;
+/** All tests that are named, as they are: most of the suite where every context is asked for. */
+const LONGEST_START_MS = 1_800_000;
 const NOT_COPIED = new Set(['.git', 'node_modules', 'dist', 'reports', '.holdfast']);
 
 /** What a run of tests said. `stuck` is a run that did not end and was killed. */
@@ -24,7 +26,10 @@ export function setUp(root: string): Workbench {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-mutants-'));
   cpSync(root, folder, { recursive: true, filter: (source) => !NOT_COPIED.has(relative(root, source)) });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const test: Workbench['test'] = (files, aloud) => runTests(folder, files, aloud === 'aloud' ? 'inherit' : 'ignore');
+  const test: Workbench['test'] = (files, aloud) =>
+    aloud === 'aloud'
+      ? runTests(folder, files, 'inherit', LONGEST_START_MS)
+      : runTests(folder, files, 'ignore', LONGEST_TRIAL_MS);
   return {
     test,
     async attempt(mutant) {
@@ -41,7 +46,12 @@ export function setUp(root: string): Workbench {
   };
 }
 
-function runTests(folder: string, files: readonly string[], stdio: 'inherit' | 'ignore'): Promise<Verdict> {
+function runTests(
+  folder: string,
+  files: readonly string[],
+  stdio: 'inherit' | 'ignore',
+  longestMs: number,
+): Promise<Verdict> {
   // Started from a test, the runner would report to that test's parent instead of running by itself.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   return new Promise((settle, refuse) => {
@@ -55,7 +65,7 @@ function runTests(folder: string, files: readonly string[], stdio: 'inherit' | '
     const timer = setTimeout(() => {
       stuck = true;
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    }, LONGEST_TRIAL_MS);
+    }, longestMs);
     child.once('error', refuse);
     child.once('exit', (code) => {
       clearTimeout(timer);
