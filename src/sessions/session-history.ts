@@ -15,6 +15,7 @@ import {
   runningRestore,
 } from './restores.ts';
 import { textOrNull } from './rows.ts';
+import { requirePen } from './tickets.ts';
 import { requireBranch, requireSession } from './service.ts';
 import type { Capture, ScanOptions, TreeChange, WorkspaceStore, WorkspaceTree } from './workspace/index.ts';
 
@@ -172,10 +173,12 @@ export class SessionHistory {
     const { store, context, pen } = this.#options;
     const owner = principal.subject;
     const penOptions = { owner, reason: kind, ...(signal === undefined ? {} : { signal }) };
-    return pen.hold(principal, rootFrameId, penOptions, async () => {
+    return pen.hold(principal, rootFrameId, penOptions, async ({ ticketId }) => {
       const before = await this.#capture(rootFrameId);
       const undoTreeId = before?.treeId ?? null;
       const begun = await store.write(`sessions.${kind}`, async (tx) => {
+        // The capture may have taken longer than the lease, as over a sleep: then another may be writing here by now.
+        await requirePen(tx, ticketId);
         // Waiting and capturing may have taken long: who asked may have been told by now that it did not happen.
         signal?.throwIfAborted();
         const restore = { rootFrameId, kind, targetCheckpointId: await targetOf(tx), undoTreeId };

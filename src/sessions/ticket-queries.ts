@@ -11,6 +11,7 @@ export const HOLD_TICKET = `UPDATE session_tickets AS mine SET state = 'held', h
 WHERE ticket_id = ? AND state = 'queued' AND NOT EXISTS (
   SELECT 1 FROM session_tickets other WHERE other.root_frame_id = mine.root_frame_id AND other.number < mine.number)
 RETURNING ${COLUMNS}`;
+export const HELD_TICKET = `SELECT 1 AS held FROM session_tickets WHERE ticket_id = ? AND state = 'held'`;
 export const DROP_TICKET = `DELETE FROM session_tickets WHERE ticket_id = ?`;
 export const LIST_TICKETS = `SELECT ${COLUMNS.replaceAll(/\w+/g, 't.$&')} FROM session_tickets t JOIN sessions s ON s.root_frame_id = t.root_frame_id
 WHERE t.root_frame_id = ? AND s.tenant_id = ? ORDER BY t.number`;

@@ -1,5 +1,5 @@
 import { fail, LIMITS, requireText, requireWithin } from '../core/index.ts';
-import type { Tx } from '../store/index.ts';
+import type { ReadTx, Tx } from '../store/index.ts';
 import type { SessionContext } from './ledger.ts';
 import type { Principal, SessionTicket } from './model.ts';
 import { ticketOf } from './rows.ts';
@@ -58,12 +58,22 @@ export async function holdTicket(
   checkLease(leaseMs);
   const now = context.clock.nowMs();
   const own = await tx.get(sql.RENEW_TICKET, [now + leaseMs, ticketId]);
-  if (!own) throw fail('TICKET_LOST', 'The ticket for writing to this session is gone.');
+  if (!own) throw lost();
   if (own['state'] === 'held') return ticketOf(own);
   await tx.run(sql.DROP_DEAD_TICKETS, [String(own['root_frame_id']), now, ticketId]);
   const held = await tx.get(sql.HOLD_TICKET, [now, ticketId]);
   return ticketOf(held ?? own);
 }
+
+/**
+ * The pen is still with this ticket: nobody else takes it before the ticket is removed, whether its lease has ended or
+ * not. TICKET_LOST.
+ */
+export async function requirePen(tx: ReadTx, ticketId: string): Promise<void> {
+  if (!(await tx.get(sql.HELD_TICKET, [ticketId]))) throw lost();
+}
+
+const lost = (): Error => fail('TICKET_LOST', 'The ticket for writing to this session is gone.');
 
 /** Gives the pen, or the place in the queue, back. False when the ticket was gone already. */
 export async function releaseTicket(tx: Tx, ticketId: string): Promise<boolean> {

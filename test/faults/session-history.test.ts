@@ -193,6 +193,22 @@ check('what somebody writes while a revert writes is not written over, and the r
   ),
 );
 
+check('a revert that was held up until another took the pen begins nothing', () =>
+  withProject(async (project) => {
+    const { world, history, workspaces } = project;
+    const target = await withWork(project);
+    const capture = workspaces.capture.bind(workspaces);
+    workspaces.capture = async (...asked) => {
+      const captured = await capture(...asked);
+      await world.store.write('t', (tx) => tx.run('DELETE FROM session_tickets'));
+      return captured;
+    };
+    assert.equal((await refusal(history.revert(OWNER, world.root, target.checkpointId))).code, 'TICKET_LOST');
+    assert.deepEqual([files(project), await shown(project)], [NEW, ['one', 'two']]);
+    assert.equal(await world.store.read('t', (tx) => runningRestore(tx, OWNER, world.root)), null);
+  }),
+);
+
 /** A revert that was killed when it had written one file of two, with what its process left half written. */
 async function withKilledRevert(project: Project): Promise<Checkpoint> {
   const { world, workspaces, directory } = project;
