@@ -46,7 +46,7 @@ export {
   reportSummary,
 } from './report/index.ts';
 export type { Histories } from './session-history.ts';
-export { exportSession, removeSession, restartFresh } from './session-transfer.ts';
+export { exportSession, makeCheckpoint, removeSession, restartFresh } from './session-transfer.ts';
 export { activateTask, previewDocument, revertTask, SESSION_KEEPER } from './session-keeper.ts';
 export { APPROVER_ROLE, type Runtime } from './runtime.ts';
 export { HOLDFAST_SCHEMAS } from './schemas.ts';

@@ -1,8 +1,19 @@
 import type { ExportedPackage, RecoveryAction, Trusted } from '../packages/index.ts';
-import { deleteSession, type KeptRecords, type Principal, requireSession } from '../sessions/index.ts';
+import {
+  type Checkpoint,
+  deleteSession,
+  type KeptRecords,
+  type Principal,
+  requirePen,
+  requireSession,
+  type SessionHistory,
+} from '../sessions/index.ts';
 import type { Runtime } from './runtime.ts';
 
 type Parts = Pick<Runtime, 'packages' | 'histories' | 'store' | 'calls'>;
+
+type AskedCheckpoint = Parameters<SessionHistory['checkpoint']>[1];
+type WithinCheckpoint = Parameters<SessionHistory['checkpoint']>[2];
 
 /**
  * Exports a session while nobody else writes to it: queued for its pen behind whoever asked before, so that head and
@@ -20,6 +31,26 @@ export async function exportSession(
   const owner = principal.subject;
   const pen = { owner, reason: 'session package export', ...(signal ? { signal } : {}) };
   return histories.pen.hold(principal, rootFrameId, pen, work);
+}
+
+/**
+ * Makes a checkpoint while nobody else writes to the session, so that its history and its workspace are of one moment;
+ * `within` writes in the same commit. Whoever has the pen already asks `SessionHistory.checkpoint`. SESSION_NOT_FOUND,
+ * TICKET_TIMEOUT, TICKET_LOST.
+ */
+export function makeCheckpoint(
+  { histories }: Parts,
+  principal: Principal,
+  asked: AskedCheckpoint,
+  { signal, within }: { readonly signal?: AbortSignal; readonly within?: WithinCheckpoint } = {},
+): Promise<Checkpoint> {
+  const pen = { owner: principal.subject, reason: 'checkpoint', ...(signal ? { signal } : {}) };
+  return histories.pen.hold(principal, asked.rootFrameId, pen, ({ ticketId }) =>
+    histories.history.checkpoint(principal, asked, async (tx, made) => {
+      await requirePen(tx, ticketId);
+      await within?.(tx, made);
+    }),
+  );
 }
 
 /** A confirmed fresh restart: this process is the new runtime, and it has run nothing of the package. */

@@ -130,8 +130,9 @@ export function checkpoint(
   options: RunOptions & { workspace?: string; branch?: string; reason: string },
 ): Promise<ExitCode> {
   return withoutAgents(context, options, async ({ runtime }) => {
+    const { makeCheckpoint } = await import('../app/index.ts');
     const { bindWorkspace, requireSession } = await import('../sessions/index.ts');
-    const { store, principal, calls, histories } = runtime;
+    const { store, principal, calls } = runtime;
     const session = await store.read('cli.session', (tx) => requireSession(tx, principal, id));
     if (options.workspace !== undefined) {
       const folder = resolve(options.workspace);
@@ -140,7 +141,7 @@ export function checkpoint(
       await store.write('cli.workspace', (tx) => bindWorkspace(tx, calls.sessions, principal, id, folder));
     }
     const branchId = options.branch ?? session.activeBranchId;
-    const made = await histories.history.checkpoint(principal, { rootFrameId: id, branchId, reason: options.reason });
+    const made = await makeCheckpoint(runtime, principal, { rootFrameId: id, branchId, reason: options.reason });
     context.output.result({
       document: checkpointDocument(made),
       lines: () => [

@@ -90,7 +90,7 @@ export {
   requireSession,
 } from './service.ts';
 export { sessionsSchema } from './tables.ts';
-export { holdTicket, type NewTicket, queueTicket, releaseTicket } from './tickets.ts';
+export { holdTicket, type NewTicket, queueTicket, releaseTicket, requirePen } from './tickets.ts';
 export { type NewFork, forkBranch, setActiveBranch } from './branches.ts';
 export { deleteSession } from './deletion.ts';
 export type { Checkpoint, CursorKind, Cursors, ExecutionAttempt, RestoreOperation } from './checkpoint-model.ts';

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { HoldfastClient } from '../../src/client/index.ts';
 import { sha256Hex } from '../../src/core/index.ts';
 import { addRecord, MEMORY, PLAN } from '../../src/sessions/index.ts';
@@ -29,6 +30,30 @@ async function approve(agent: HoldfastClient, approver: HoldfastClient, runId: s
   await untilRun(agent, runId, 'completed');
   return shown;
 }
+
+check(
+  'a checkpoint over HTTP waits for whoever writes to the session: history and workspace are of one moment',
+  async (t) => {
+    const { world, agent, session, write } = await openHistory(t);
+    const { histories } = world.holdfast.runtime;
+    let answered = false;
+    const db = new DatabaseSync(join(world.dataDir, 'holdfast.db'));
+    const queued = () => db.prepare("SELECT reason FROM session_tickets WHERE state = 'queued'").get()?.['reason'];
+    const asking = await histories.pen.hold(OWNER, session, { owner: 'run', reason: 'run' }, async () => {
+      write('report.txt', 'half-way');
+      const asked = agent.createCheckpoint(session, { reason: 'now' });
+      void asked.then(() => (answered = true));
+      while (!answered && queued() === undefined) await new Promise((settle) => setTimeout(settle, 10));
+      assert.equal(queued(), 'checkpoint');
+      write('report.txt', 'whole');
+      return { asked };
+    });
+    db.close();
+    const { checkpoint_id: made } = await asking.asked;
+    const { changes } = await histories.history.preview(OWNER, session, made);
+    assert.deepEqual(changes, []);
+  },
+);
 
 check('a revert over HTTP waits for a person, stands in a ledger, and names what it does not undo', async (t) => {
   const { agent, approver, session, write, read, world } = await openHistory(t);

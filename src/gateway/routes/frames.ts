@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { removeSession, restartFresh } from '../../app/index.ts';
+import { makeCheckpoint, removeSession, restartFresh } from '../../app/index.ts';
 import { fail, HoldfastError, type JsonObject } from '../../core/index.ts';
 import {
   type ArtifactVersion,
@@ -91,14 +91,17 @@ export const frameRoutes = [
     reply: shape.checkpoint,
     status: 201,
     creates: true,
-    handle: async ({ gateway: { runtime }, principal, params, body, keep }) => {
-      const { store, histories } = runtime;
+    handle: async ({ gateway: { runtime }, principal, params, body, keep, request }) => {
+      const { store } = runtime;
       const { root_frame_id: rootFrameId } = params;
       const { activeBranchId } = await store.read('gateway.frame', (tx) => requireSession(tx, principal, rootFrameId));
       const { branch_id: branchId = activeBranchId, expected_head: expectedHead, reason } = body;
       const head = expectedHead === undefined ? {} : { expectedHead };
       const asked = { rootFrameId, branchId, reason, ...head };
-      const made = await histories.history.checkpoint(principal, asked, (tx, one) => keep(tx, checkpointDocument(one)));
+      const made = await makeCheckpoint(runtime, principal, asked, {
+        signal: request.signal,
+        within: (tx, one) => keep(tx, checkpointDocument(one)),
+      });
       return checkpointDocument(made);
     },
   }),
