@@ -22,7 +22,8 @@ export async function advise(
 ): Promise<void> {
   const assessed = new Set(standing.assessments.map((one) => one.decision_id));
   for (const open of standing.assessments.filter((one) => one.status === 'started'))
-    await assess(context, run, open, profile, how);
+    if (open.policy_version === policyVersionOf(profile)) await assess(context, run, open, profile, how);
+    else await dropAdvice(context, run, open.assessment_id, 'Another reviewer gives advice now.');
   for (const requestId of await waiting(context, run)) {
     if (assessed.has(requestId)) continue;
     const id = `${standing.run.execution_id}-advice-${requestId}`;
@@ -50,6 +51,12 @@ interface Wanted {
   readonly profile: Profile;
 }
 
+/** Names in the record who gives advice, and by which prompt. */
+function policyVersionOf({ document: { profile_id, profile_revision, prompt_sha256 } }: Profile): string {
+  const name = profile_id.replaceAll(/[^A-Za-z0-9._:-]/g, '-').slice(0, 64);
+  return `${name}:${profile_revision}:${prompt_sha256.slice(0, 16)}`.replace(/^[^A-Za-z0-9]+/, 'p');
+}
+
 /** Null where the request was decided meanwhile. */
 async function begin(
   context: SuperviseContext,
@@ -57,8 +64,6 @@ async function begin(
   autoRunId: string,
   { id, requestId, profile }: Wanted,
 ): Promise<AutoAssessment | null> {
-  const { profile_id, profile_revision, prompt_sha256 } = profile.document;
-  const policyVersion = `${profile_id.replaceAll(/[^A-Za-z0-9._:-]/g, '-').slice(0, 64)}:${profile_revision}:${prompt_sha256.slice(0, 16)}`;
   try {
     return await context.store.write('autonomy.assessment.start', async (tx) => {
       const { action } = await requireRequest(tx, run.principal, requestId);
@@ -67,7 +72,7 @@ async function begin(
         auditId: `${id}-audit`,
         decisionId: requestId,
         actionDigest: action.actionDigest,
-        policyVersion: policyVersion.replace(/^[^A-Za-z0-9]+/, 'p'),
+        policyVersion: policyVersionOf(profile),
         key: `${id}:start`,
       });
     });
@@ -105,7 +110,7 @@ async function assess(
 }
 
 /** Ends an assessment; where the request was decided meanwhile it ends as failed, and allows nothing. */
-export async function endAdvice(
+async function endAdvice(
   context: SuperviseContext,
   run: AuthorRun,
   id: string,
@@ -122,6 +127,12 @@ export async function endAdvice(
     const public_summary = 'The request was decided before the advice was there.';
     await write({ status: 'failed', outcome: 'failed', risk: 'unknown', assessment: { public_summary } });
   }
+}
+
+/** Ends an assessment that nobody will carry out any more. */
+export function dropAdvice(context: SuperviseContext, run: AuthorRun, id: string, why: string): Promise<void> {
+  const ending = { status: 'unavailable', outcome: 'unavailable', risk: 'unknown' } as const;
+  return endAdvice(context, run, id, { ...ending, assessment: { public_summary: why } });
 }
 
 /** An answer as advice. What cannot be read allows nothing. Pure. */

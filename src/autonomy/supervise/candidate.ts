@@ -1,10 +1,16 @@
 import { JSON_PROFILES, LIMITS, readCanonicalJson, redact } from '../../core/index.ts';
 import { branchGroups } from '../../runs/index.ts';
 import { recordCandidate } from '../candidates.ts';
+import { codeOf } from '../errors.ts';
 import type { AutoRun } from '../model.ts';
 import { type CandidateBytes, readCandidate, type ShownAction } from './candidate-bytes.ts';
 import type { AuthorRun, SuperviseContext } from './context.ts';
 import type { Standing } from './standing.ts';
+
+/** What makes a result impossible to read, and so to review. */
+const UNREADABLE: ReadonlySet<string> = new Set(['WORKSPACE_NOT_A_FOLDER', 'WORKSPACE_CHANGED', 'LIMIT_REACHED']);
+
+export const isUnreadable = (error: unknown): boolean => UNREADABLE.has(codeOf(error) ?? '');
 
 /** The result of a run as it is now, with every byte of it read again. */
 export async function readResult(context: SuperviseContext, run: AuthorRun): Promise<CandidateBytes> {

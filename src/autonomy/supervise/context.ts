@@ -1,7 +1,7 @@
 import type { Approvals } from '../../approvals/index.ts';
 import type { FaultPoints } from '../../core/index.ts';
 import type { RunRecord } from '../../runs/index.ts';
-import type { SessionHistory, SessionPen } from '../../sessions/index.ts';
+import type { SessionHistory, SessionPen, SessionTicket } from '../../sessions/index.ts';
 import type { Store } from '../../store/index.ts';
 import type { ToolRegistry } from '../../tools/index.ts';
 import type { AutonomyContext, TreeCheck } from '../context.ts';
@@ -27,8 +27,15 @@ export type AuthorRun = Pick<RunRecord, 'runId' | 'principal' | 'place' | 'task'
 
 const PEN = { leaseMs: 10_000, waitMs: 20_000 } as const;
 
-/** One step with nobody else writing to the session: what it reads is still so when it writes. TICKET_TIMEOUT. */
-export function alone<T>(context: SuperviseContext, run: AuthorRun, body: () => Promise<T>): Promise<T> {
+/**
+ * One step with nobody else writing to the session: what it reads is still so when it writes, as long as the pen is with
+ * its ticket (`requirePen`). TICKET_TIMEOUT.
+ */
+export function alone<T>(
+  context: SuperviseContext,
+  run: AuthorRun,
+  body: (ticket: SessionTicket) => Promise<T>,
+): Promise<T> {
   const how = { ...PEN, owner: context.instanceId, reason: 'supervision' };
   return context.pen.hold(run.principal, run.place.rootFrameId, how, body);
 }

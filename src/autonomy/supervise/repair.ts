@@ -7,7 +7,7 @@ import { codeOf } from '../errors.ts';
 import type { AutoFinding, AutoRepair, RepairEnd } from '../model.ts';
 import { completeRepair } from '../repair-completion.ts';
 import { bindRepairGroup, startRepair } from '../repairs.ts';
-import { readResult } from './candidate.ts';
+import { isUnreadable, readResult } from './candidate.ts';
 import type { AuthorRun, SuperviseContext } from './context.ts';
 import type { Standing } from './standing.ts';
 
@@ -64,8 +64,7 @@ export async function endRepair(context: SuperviseContext, run: AuthorRun, repai
   if (await context.store.read('autonomy.repair.waits', (tx) => waitsIn(tx, bound))) return false;
   const groups = bound.length > 0 ? bound : [await declined(context, run, repair)];
   await cancelUnbegun(context, run, groups);
-  const { versionIds } = await readResult(context, run);
-  const afterVersionIds = versionIds.length <= LIMITS.autoListItems ? versionIds : [];
+  const afterVersionIds = await versionsAfter(context, run);
   for (const status of ENDS) {
     const ended = await tryEnd(context, run, repair, { status, afterVersionIds, executionGroupIds: groups });
     if (ended === 'waits') return false;
@@ -73,6 +72,17 @@ export async function endRepair(context: SuperviseContext, run: AuthorRun, repai
   }
   await context.faults.reach('auto-repair-ended');
   return true;
+}
+
+/** None where they are too many, or where the workspace cannot be read: what is read next says so, and ends the run. */
+async function versionsAfter(context: SuperviseContext, run: AuthorRun): Promise<readonly string[]> {
+  try {
+    const { versionIds } = await readResult(context, run);
+    return versionIds.length <= LIMITS.autoListItems ? versionIds : [];
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return [];
+  }
 }
 
 async function tryEnd(

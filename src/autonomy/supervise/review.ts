@@ -1,3 +1,4 @@
+import { sameJson } from '../documents.ts';
 import type { AutoReview, AutoRun } from '../model.ts';
 import { completeReview, type Reviewer, startReview } from '../reviews.ts';
 import { askReviewer } from './ask.ts';
@@ -52,12 +53,15 @@ export async function endReview(
   await write(context, run, review, endingOf(answer, review.evidence_snapshot, review.review_run_id));
 }
 
+/** Whether a review was begun by this reviewer: by its record no other may end it. */
+export const isReviewOf = ({ reviewer }: AutoReview, { document }: Profile): boolean => sameJson(reviewer, document);
+
 /** Ends a review that nobody will carry out any more. */
-export const dropReview = (context: SuperviseContext, run: AuthorRun, review: AutoReview): Promise<void> =>
+export const dropReview = (context: SuperviseContext, run: AuthorRun, review: AutoReview, why: string): Promise<void> =>
   write(context, run, review, {
     status: 'unavailable',
     verdict: 'review_unavailable',
-    assessment: { public_summary: 'The supervision was stopped.' },
+    assessment: { public_summary: why },
   });
 
 async function write(

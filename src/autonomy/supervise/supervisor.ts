@@ -7,7 +7,7 @@ import {
   type Supervision,
   type TurnBounds,
 } from '../../runs/index.ts';
-import type { Principal } from '../../sessions/index.ts';
+import { type Principal, requirePen } from '../../sessions/index.ts';
 import type { ReadTx, Tx } from '../../store/index.ts';
 import { terminateRun } from '../candidates.ts';
 import { codeOf } from '../errors.ts';
@@ -16,13 +16,13 @@ import type { AutoRun, TerminalStatus } from '../model.ts';
 import { bindRepairGroup } from '../repairs.ts';
 import { startRun } from '../start-run.ts';
 import { requireRun } from '../usable.ts';
-import { advise, endAdvice } from './advice.ts';
+import { advise, dropAdvice } from './advice.ts';
 import { budgetDocument, goesInCircles, overspent, recordedBudgets, type Reached, type Spent } from './budgets.ts';
-import { isCandidate, readResult, recordResult } from './candidate.ts';
+import { isCandidate, isUnreadable, readResult, recordResult } from './candidate.ts';
 import { alone, type SuperviseContext } from './context.ts';
 import { type Next, nextStep } from './next-step.ts';
 import { beginRepair, endRepair, repairRequest } from './repair.ts';
-import { beginReview, dropReview, endReview, openReview } from './review.ts';
+import { beginReview, dropReview, endReview, isReviewOf, openReview } from './review.ts';
 import { runsOfTurn, type Standing, standingOf, spentOf, turnsOf } from './standing.ts';
 import type { SupervisionTerms } from './terms.ts';
 
@@ -35,11 +35,11 @@ const LEFT: ReadonlySet<string> = new Set([
   'TICKET_TIMEOUT',
 ]);
 
+/** What a step meets whose phase somebody else has ended meanwhile. */
+const OVERTAKEN: ReadonlySet<string> = new Set(['AUTO_KEY_CONFLICT', 'AUTO_WRONG_PHASE']);
+
 /** A repair has to start from files that can be put back. */
 const NO_WORKSPACE = 'repair_needs_workspace';
-
-/** What makes a result impossible to read, and so to review. */
-const UNREADABLE: ReadonlySet<string> = new Set(['WORKSPACE_NOT_A_FOLDER', 'WORKSPACE_CHANGED', 'LIMIT_REACHED']);
 
 const UNBOUNDED: TurnBounds = {
   refusal: null,
@@ -127,10 +127,16 @@ export class Supervisor implements Supervision {
     } catch (error) {
       const code = codeOf(error);
       if (code === 'AUTO_CHECKPOINT_UNFIT') await this.#giveBack(supervised, 'completed_with_issues', NO_WORKSPACE);
-      else if (code !== null && UNREADABLE.has(code)) await this.#giveBack(supervised, 'review_unavailable', code);
-      else if (!(error instanceof HoldfastError) || !LEFT.has(error.code)) throw error;
+      else if (code !== null && isUnreadable(error)) await this.#giveBack(supervised, 'review_unavailable', code);
+      else if (!(await this.#isLeft(supervised.run, error))) throw error;
     }
     return true;
+  }
+
+  /** A run that was ended elsewhere while its reviewer was asked is left too: it stands as whoever ended it has said. */
+  async #isLeft(run: RunRecord, error: unknown): Promise<boolean> {
+    if (!(error instanceof HoldfastError)) return false;
+    return LEFT.has(error.code) || (OVERTAKEN.has(error.code) && (await this.#standing(run)) === null);
   }
 
   /** What was begun under supervision is ended with its run, also where the agent is no longer supervised here. */
@@ -205,7 +211,7 @@ export class Supervisor implements Supervision {
       case 'repair':
         return this.#alone(run, standing, () => beginRepair(context, run, standing, next.findings));
       case 'verify':
-        return this.#alone(run, standing, () => this.#verify(run, standing));
+        return this.#alone(run, standing, (ticketId) => this.#verify(run, standing, ticketId));
       case 'carry_on_repair':
         return this.#carryOnRepair(supervised, terms, standing, next);
       case 'end':
@@ -215,11 +221,16 @@ export class Supervisor implements Supervision {
   }
 
   /** Takes a step while nobody else writes to the session; what was decided on an older record is decided anew. */
-  async #alone(run: RunRecord, decidedOn: Standing, step: () => Promise<void>): Promise<true> {
-    await alone(this.#context, run, async () => {
-      const now = await this.#standing(run);
-      if (now && now.events.length === decidedOn.events.length) await step();
-    });
+  async #alone(run: RunRecord, decidedOn: Standing, step: (ticketId: string) => Promise<void>): Promise<true> {
+    try {
+      await alone(this.#context, run, async ({ ticketId }) => {
+        const now = await this.#standing(run);
+        if (now && now.events.length === decidedOn.events.length) await step(ticketId);
+      });
+    } catch (error) {
+      // Another may have written since: what there is now is looked at again, under the pen.
+      if (codeOf(error) !== 'TICKET_LOST') throw error;
+    }
     return true;
   }
 
@@ -233,6 +244,7 @@ export class Supervisor implements Supervision {
     const context = this.#context;
     const how = { signal, timeoutMs: leftMs };
     const open = openReview(standing.run, standing.reviews);
+    if (open && !isReviewOf(open, reviewer)) return dropReview(context, run, open, 'Another reviewer reviews now.');
     if (open) return endReview(context, run, open, reviewer, how);
     const read = await readResult(context, run);
     if (!isCandidate(standing.run, read)) return recordResult(context, run, standing, read);
@@ -267,30 +279,25 @@ export class Supervisor implements Supervision {
   }
 
   /** Every byte is read once more, and only what was reviewed is marked as verified. */
-  async #verify(run: RunRecord, standing: Standing): Promise<void> {
+  async #verify(run: RunRecord, standing: Standing, ticketId: string): Promise<void> {
     const context = this.#context;
     await context.faults.reach('auto-about-to-verify');
     const read = await readResult(context, run);
     if (!isCandidate(standing.run, read)) return recordResult(context, run, standing, read);
-    await this.#end(run, standing.run, 'verified', 'independent_review_passed', null);
+    await this.#end(run, standing.run, 'verified', 'independent_review_passed', null, (tx) => requirePen(tx, ticketId));
   }
 
   /** Ends whatever is open as it is, and the run as cancelled. */
   async #stop(run: RunRecord, standing: Standing): Promise<boolean> {
     const context = this.#context;
+    const why = 'The supervision was stopped.';
     for (const { assessment_id: id, status } of standing.assessments)
-      if (status === 'started') {
-        const public_summary = 'The supervision was stopped.';
-        const ending = { status: 'unavailable', outcome: 'unavailable', risk: 'unknown' } as const;
-        await endAdvice(context, run, id, { ...ending, assessment: { public_summary } });
-      }
+      if (status === 'started') await dropAdvice(context, run, id, why);
     const review = openReview(standing.run, standing.reviews);
-    if (review) await dropReview(context, run, review);
+    if (review) await dropReview(context, run, review, why);
     const repair = standing.repairs.find((one) => one.status === 'started');
-    if (repair) {
-      await endRepair(context, run, repair);
-      return true;
-    }
+    // One that waits for a person stands as it does until what waits is taken back.
+    if (repair) return endRepair(context, run, repair);
     await this.#end(run, standing.run, 'cancelled', 'stopped', null);
     return false;
   }
@@ -308,9 +315,11 @@ export class Supervisor implements Supervision {
     status: TerminalStatus,
     reason: string,
     stopReason: string | null,
+    within: (tx: Tx) => Promise<void> = async () => undefined,
   ): Promise<void> {
     const ending = { key: `end:${execution_id}`, status, reason, ...(stopReason === null ? {} : { stopReason }) };
     await this.#context.store.write('autonomy.terminate', async (tx) => {
+      await within(tx);
       const now = await requireRun(tx, principal, runId);
       if (!isTerminal(now.status)) await terminateRun(tx, this.#context.autonomy, principal, runId, ending);
     });

@@ -1,0 +1,162 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { requireRequest } from '../../src/approvals/index.ts';
+import type { FaultPoint, FaultPoints } from '../../src/core/index.ts';
+import { functionModel, type Model } from '../../src/index.ts';
+import { assert, check, temporaryFolder } from '../support/index.ts';
+import { authorOf, honestReviewer, openSupervised, type SupervisedWorld } from '../support/supervised-world.ts';
+
+/** Does something the first time that a point is reached; `times` is how often it was. */
+function firstAt(wanted: FaultPoint, act: () => void): FaultPoints & { readonly times: () => number } {
+  let seen = 0;
+  return {
+    times: () => seen,
+    reach: (point) => {
+      if (point === wanted && (seen += 1) === 1) act();
+    },
+  };
+}
+
+const died = (): never => {
+  throw new Error('died');
+};
+
+async function onlyRun({ holdfast }: SupervisedWorld): Promise<string> {
+  const { runs, principal } = holdfast.runtime;
+  const { items } = await runs.list(principal, { limit: 10 });
+  return items.find((run) => run.parent === null)?.runId ?? '';
+}
+
+/** A reviewer under an id of its own, which counts how often it is asked. */
+function countingReviewer(id: string, answer: unknown): Model & { readonly asked: () => number } {
+  let asked = 0;
+  const model = functionModel(() => {
+    asked += 1;
+    return JSON.stringify(answer);
+  }, id);
+  return { id, turn: (request) => model.turn(request), asked: () => asked };
+}
+
+check('a review that one reviewer began is ended by no other: it is begun anew by whoever reviews now', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const faults = firstAt('auto-review-started', died);
+  const dying = await openSupervised({ dataDir, author: authorOf('total 42'), options: { faults } });
+  await assert.rejects(dying.agent.run('Write the total.'), /died/);
+  await dying.holdfast.close();
+  const reviewer = countingReviewer('another', { verdict: 'pass', summary: 'Fine.' });
+  const world = await openSupervised({ dataDir, author: authorOf('total 42'), reviewer });
+  const run = await world.agent.resume(await onlyRun(world));
+  const { autonomy, principal } = world.holdfast.runtime;
+  const { review_runs } = await autonomy.exportProjection(principal, run.view.sessionId);
+  const [first, second] = review_runs as { status?: string; reviewer?: { model_fingerprint?: string } }[];
+  assert.deepEqual([first?.status, second?.status], ['unavailable', 'completed']);
+  assert.notEqual(first?.reviewer?.model_fingerprint, second?.reviewer?.model_fingerprint);
+  assert.deepEqual([run.supervision?.status, reviewer.asked()], ['verified', 1]);
+  await world.holdfast.close();
+});
+
+check('advice that one reviewer began is given by no other', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const setting = { dataDir, needsApproval: true };
+  const alone = { preset: 'off', resultReviewMode: 'auto_fix' } as const;
+  const before = await openSupervised({ ...setting, terms: alone });
+  const first = await before.agent.run('Write the total.');
+  const { autonomy, approvals, principal, store } = before.holdfast.runtime;
+  const [waits] = (await approvals.pending(principal)).items;
+  const decisionId = waits?.requestId ?? '';
+  const { action } = await store.read('test.request', (tx) => requireRequest(tx, principal, decisionId));
+  await autonomy.startAssessment(principal, first.supervision?.autoRunId ?? '', {
+    assessmentId: 'advice',
+    auditId: 'advice-audit',
+    decisionId,
+    actionDigest: action.actionDigest,
+    policyVersion: 'somebody:1:0',
+    key: 'advice:start',
+  });
+  await before.holdfast.close();
+  const other = countingReviewer('other', { outcome: 'allow_once', risk: 'low', summary: 'Harmless.' });
+  const terms = { reviewer: { model: honestReviewer() }, permissionReviewer: { model: other } };
+  const world = await openSupervised({ ...setting, terms });
+  const run = await world.agent.resume(first.id);
+  assert.deepEqual([run.supervision?.advice[0]?.status, other.asked()], ['unavailable', 0]);
+  assert.equal(run.pending.length, 1);
+  await world.holdfast.close();
+});
+
+check('a supervisor that is closed over a repair that waits lets it wait', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const setting = { dataDir, needsApproval: true };
+  const world = await openSupervised(setting);
+  const first = await world.agent.run('Write the total.');
+  const repairing = await first.approve(first.pending[0]);
+  assert.equal(repairing.supervision?.status, 'repairing');
+  const { runs, principal } = world.holdfast.runtime;
+  const resumed = await runs.resume(principal, first.id);
+  await runs.close();
+  await resumed.ended;
+  await world.holdfast.close();
+  const later = await openSupervised(setting);
+  const run = await later.agent.resume(first.id);
+  const done = await run.approve(run.pending[0]);
+  assert.deepEqual([done.supervision?.status, later.report()], ['verified', 'total 42']);
+  await later.holdfast.close();
+});
+
+check('a repair after which the workspace cannot be read ends, and so does its run', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const folder = join(dataDir, '..', 'workspace');
+  const right = authorOf('total 41', 'total 42');
+  let turns = 0;
+  const author: Model = {
+    id: 'author',
+    turn: (request) => {
+      turns += 1;
+      if (turns === 4) rmSync(folder, { recursive: true });
+      return right.turn(request);
+    },
+  };
+  const world = await openSupervised({ dataDir, author });
+  const { supervision } = await world.agent.run('Write the total.');
+  assert.deepEqual(
+    [supervision?.status, supervision?.reason, supervision?.repairs],
+    ['review_unavailable', 'WORKSPACE_NOT_A_FOLDER', 1],
+  );
+  await world.holdfast.close();
+});
+
+check('nothing is verified once another may be writing: it is decided anew under the pen', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const loseThePen = (): void => {
+    const db = new DatabaseSync(join(dataDir, 'holdfast.db'));
+    db.exec('DELETE FROM session_tickets');
+    db.close();
+  };
+  const faults = firstAt('auto-about-to-verify', loseThePen);
+  const world = await openSupervised({ dataDir, author: authorOf('total 42'), options: { faults } });
+  const { supervision } = await world.agent.run('Write the total.');
+  assert.deepEqual([supervision?.status, faults.times()], ['verified', 2]);
+  await world.holdfast.close();
+});
+
+check('a supervision that is stopped elsewhere while its reviewer answers is told as cancelled', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const seen: { stop: () => Promise<void> } = { stop: async () => undefined };
+  const reviewer: Model = {
+    id: 'reviewer',
+    turn: async function* (request) {
+      await seen.stop();
+      yield* functionModel(() => JSON.stringify({ verdict: 'pass', summary: 'Fine.' }), 'pass').turn(request);
+    },
+  };
+  const world = await openSupervised({ dataDir, author: authorOf('total 42'), reviewer });
+  const elsewhere = await openSupervised({ dataDir, author: authorOf('total 42') });
+  seen.stop = async () => {
+    const { runs, principal } = elsewhere.holdfast.runtime;
+    await runs.stop(principal, await onlyRun(elsewhere));
+  };
+  const { status, supervision } = await world.agent.run('Write the total.');
+  assert.deepEqual([status, supervision?.status], ['completed', 'cancelled']);
+  await world.holdfast.close();
+  await elsewhere.holdfast.close();
+});
