@@ -91,7 +91,7 @@ export { JSON_PROFILES, type JsonProfile, readStrictJson } from './strict-json.t
 export { RowChain } from './row-chain.ts';
 export { TextList, TextTable } from './text-table.ts';
 export { codePointLength, codePointsWithin, isBlank, requireText, storableText, trimText } from './text.ts';
-export { isSecretKey, redact, type RedactOptions } from './redact.ts';
+export { comparableName, isSecretKey, redact, type RedactOptions } from './redact.ts';
 export { containsSecret, jsonMayHoldSecret, REDACTED, redactText } from './secret-patterns.ts';
 export { displayLines, displayText } from './display-text.ts';
 export {

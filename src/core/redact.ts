@@ -24,8 +24,13 @@ export function isSecretKey(key: string): boolean {
   return mayEndSecretKey(key) && SECRET_KEY.test(key);
 }
 
+/** Names of fields are compared in lower case, with `-` as `_`. */
+export function comparableName(name: string): string {
+  return name.toLowerCase().replaceAll('-', '_');
+}
+
 export interface RedactOptions {
-  /** Further keys whose values are replaced, whole and without regard to case: a tool's `secretFields`. */
+  /** Further keys whose values are replaced whole, in any case and with `-` as `_`: a tool's `secretFields`. */
   readonly secretFields?: readonly string[];
   /** What lies deeper is replaced by `[TOO DEEP]`; 48 unless told. */
   readonly maxDepth?: number;
@@ -36,9 +41,9 @@ export interface RedactOptions {
  * the secret patterns. Redacting twice changes nothing more. Keys themselves are searched too.
  */
 export function redact(value: JsonValue, options: RedactOptions = {}): JsonValue {
-  const fields = new Set((options.secretFields ?? []).map((field) => field.toLowerCase()));
+  const fields = new Set((options.secretFields ?? []).map(comparableName));
   const maxDepth = options.maxDepth ?? LIMITS.redactionDepth;
-  const isSecret = (key: string): boolean => isSecretKey(key) || fields.has(key.toLowerCase());
+  const isSecret = (key: string): boolean => isSecretKey(key) || (fields.size > 0 && fields.has(comparableName(key)));
   return redactAt(value, { isSecret, maxDepth }, 0);
 }
 

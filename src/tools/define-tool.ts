@@ -1,3 +1,4 @@
+import { comparableName } from '../core/index.ts';
 import { compileSchema } from './compile-schema.ts';
 import { checkDefinition } from './check-definition.ts';
 import type { Tool, ToolDefinition, ToolRevisions, ToolSchema } from './model.ts';
@@ -40,11 +41,6 @@ export function tool<I extends ToolSchema, O extends ToolSchema = ToolSchema>(de
     producer: d.producer ?? d.name,
     revisions: Object.freeze(revisionsOf(d)),
   });
-}
-
-/** Field names are compared in lower case, with `-` as `_`. */
-export function comparableName(name: string): string {
-  return name.toLowerCase().replaceAll('-', '_');
 }
 
 type Given = ToolDefinition<Record<string, unknown>, Record<string, unknown>>;

@@ -21,7 +21,7 @@ export {
   type ToolSelection,
 } from './allow-list.ts';
 export { compileSchema } from './compile-schema.ts';
-export { comparableName, tool } from './define-tool.ts';
+export { tool } from './define-tool.ts';
 export {
   ANY_OBJECT,
   GUARD_KEPT_DEPTH,

@@ -1,6 +1,7 @@
 import {
   asJsonValue,
   canonicalJson,
+  comparableName,
   HoldfastError,
   isJsonObject,
   JSON_PROFILES,
@@ -12,7 +13,6 @@ import {
   readCanonicalJson,
 } from '../core/index.ts';
 import { issuesText } from './arguments.ts';
-import { comparableName } from './define-tool.ts';
 import type { Tool } from './model.ts';
 
 /** A result as it is stored and shown: one canonical text. */

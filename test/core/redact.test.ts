@@ -100,6 +100,18 @@ check('a tool names further fields, and numbers keep their spelling', () => {
   assert.equal(value.IBAN, 'DE00');
 });
 
+check('a further field is found in any case and with - as _, however it was named', () => {
+  const value = { 'Card-Number': '4111', card_number: '4111', deep: [{ 'card-NUMBER': 1 }], card: 'gold' };
+  const safe = {
+    'Card-Number': '[REDACTED]',
+    card_number: '[REDACTED]',
+    deep: [{ 'card-NUMBER': '[REDACTED]' }],
+    card: 'gold',
+  };
+  for (const field of ['card-number', 'CARD_number'])
+    assert.deepEqual(redact(value, { secretFields: [field] }), safe, field);
+});
+
 check('a secret in a key is replaced, and __proto__ stays a member', () => {
   const value = JSON.parse('{"sk-abcdefghijklmnop":1,"__proto__":{"password":"x"}}') as Record<string, never>;
   assert.equal(JSON.stringify(redact(value)), '{"[REDACTED]":1,"__proto__":{"password":"[REDACTED]"}}');
