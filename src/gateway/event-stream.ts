@@ -19,8 +19,9 @@ const RETRY_MS = 2000;
 
 /**
  * The feed as server-sent events, from after `Last-Event-ID`, else from now on. It is pulled: whoever reads slowly is
- * behind in the feed and nothing is held for them, so nothing is lost, repeated or piled up. A heartbeat moves the last
- * event id on, looks whether the token is still good, and ends the stream when it is not.
+ * behind in the feed and nothing is held for them, so nothing is lost, repeated or piled up. It says first where it stands:
+ * whoever loses it before the first event goes on from there. A heartbeat moves the last event id on, looks whether the
+ * token is still good, and ends the stream when it is not.
  */
 export async function eventStream(asked: StreamAsked): Promise<Response> {
   const { gateway, principal, request } = asked;
@@ -84,7 +85,7 @@ async function* framesOf(
   const { clock } = runtime.calls;
   let after = from;
   let checkedAt = clock.nowMs();
-  yield `retry: ${RETRY_MS}\n\n`;
+  yield `id: ${after}\nretry: ${RETRY_MS}\n\n`;
   while (!signal.aborted) {
     const due = clock.nowMs() - checkedAt >= heartbeatMs;
     // Looked at before anything more is told: a reader may have been slow for longer than its token was good.

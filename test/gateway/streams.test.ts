@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HoldfastClient } from '../../src/client/index.ts';
 import { LIMITS } from '../../src/core/index.ts';
 import { appendFeed, countingObserver } from '../../src/store/index.ts';
 import { assert, check } from '../support/index.ts';
@@ -45,6 +46,38 @@ check('a quiet stream beats, and each beat moves the last event id past what is 
   );
 });
 
+check(
+  'a stream that told nothing yet has said where it stands, and a client that lost it goes on from there',
+  async (t) => {
+    const world = await openWorld(t);
+    const token = await world.token(['agent']);
+    await append(world, 'local', 3);
+    const lost = await open(world, token);
+    const text = await readUntil(lost, (so) => so.includes('\n\n'));
+    assert.match(text, /^id: \d+\n/);
+    await append(world, 'local', 1);
+    const resumed = await open(world, token, { 'last-event-id': /^id: (\d+)$/m.exec(text)?.[1] ?? '' });
+    assert.match(await readUntil(resumed, (so) => so.includes('data:')), /"reference":"t0"/);
+
+    let connections = 0;
+    const cutting: typeof fetch = async (url, init) => {
+      const response = await fetch(url, init);
+      connections += 1;
+      if (connections > 1) return response;
+      const first = await readUntil(response, (so) => so.includes('\n\n'));
+      await append(world, 'local', 2);
+      return new Response(first);
+    };
+    const client = new HoldfastClient({ url: world.url, token, fetch: cutting });
+    const told: string[] = [];
+    for await (const { reference } of client.events()) {
+      told.push(reference);
+      if (told.length === 2) break;
+    }
+    assert.deepEqual(told, ['t0', 't1']);
+  },
+);
+
 check('a stream ends when its token is revoked, rotated or over; those of other tokens go on', async (t) => {
   const world = await openWorld(t, { heartbeatMs: HEARTBEAT_MS });
   const admin = await world.client(['admin']);
@@ -60,7 +93,7 @@ check('a stream ends when its token is revoked, rotated or over; those of other 
   const stays = await open(world, other.token ?? '');
   await admin.revokeToken(revoked.token_id);
   await admin.rotateToken(rotated.token_id);
-  for (const text of await Promise.all(streams)) assert.match(text, /^retry: \d+\n\n/);
+  for (const text of await Promise.all(streams)) assert.match(text, /^id: \d+\nretry: \d+\n\n/);
   for (const { token } of [revoked, rotated, late]) assert.equal((await open(world, token ?? '')).status, 401);
   await append(world, 'local', 1);
   assert.match(await readUntil(stays, (so) => so.includes('data:')), /"kind":"test.made"/);
