@@ -12,7 +12,8 @@ export function aiSdkModel(model: AiSdkLanguageModel): Model {
     id: `${model.provider}:${model.modelId}`,
     async *turn(request: ModelRequest): AsyncGenerator<ModelEvent> {
       const { stream } = await started(model, request);
-      for await (const part of partsOf(stream)) yield* eventsOf(part);
+      const begun: BegunReasoning = new Map();
+      for await (const part of partsOf(stream)) yield* eventsOf(part, begun);
     },
   });
 }
@@ -56,20 +57,23 @@ function refused(reason: string): HoldfastError {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** What was said at the beginning of reasoning that has not ended, by its id: kept where nothing later says more. */
+type BegunReasoning = Map<unknown, { providerMetadata?: ProviderMetadata }>;
+
 /** Parts that carry nothing Holdfast keeps (sources, files, metadata, raw chunks) are passed over. */
-function* eventsOf(part: AiSdkStreamPart): Generator<ModelEvent> {
+function* eventsOf(part: AiSdkStreamPart, begun: BegunReasoning): Generator<ModelEvent> {
   const fields = part as AiSdkStreamPart & Fields;
   switch (part.type) {
     case 'text-delta':
       yield { type: 'text', text: textOf(fields, 'delta') };
       return;
-    case 'reasoning-delta':
-    case 'reasoning-end': {
-      const text = part.type === 'reasoning-delta' ? textOf(fields, 'delta') : '';
-      const metadata = metadataOf(fields);
-      if (text !== '' || metadata.providerMetadata !== undefined) yield { type: 'reasoning', text, ...metadata };
+    case 'reasoning-start':
+      begun.set(fields['id'], metadataOf(fields));
       return;
-    }
+    case 'reasoning-delta':
+    case 'reasoning-end':
+      yield* reasoningOf(fields, begun);
+      return;
     case 'tool-input-delta':
       yield { type: 'arguments_delta', length: textOf(fields, 'delta').length };
       return;
@@ -84,6 +88,17 @@ function* eventsOf(part: AiSdkStreamPart): Generator<ModelEvent> {
     case 'finish':
       yield { type: 'finish', reason: finishReason(fields), usage: usageOf(fields) };
   }
+}
+
+function* reasoningOf(fields: AiSdkStreamPart & Fields, begun: BegunReasoning): Generator<ModelEvent> {
+  const { type, id } = fields;
+  const isEnd = type === 'reasoning-end';
+  const text = isEnd ? '' : textOf(fields, 'delta');
+  const said = metadataOf(fields);
+  const isSaid = said.providerMetadata !== undefined;
+  const metadata = isEnd && !isSaid ? (begun.get(id) ?? {}) : said;
+  if (isEnd || isSaid) begun.delete(id);
+  if (text !== '' || metadata.providerMetadata !== undefined) yield { type: 'reasoning', text, ...metadata };
 }
 
 function toolCall(fields: Fields): ModelEvent {

@@ -165,6 +165,26 @@ check(
   },
 );
 
+check('what a provider says at the beginning of its reasoning is kept where its end says nothing', async () => {
+  const model = mock(
+    { type: 'reasoning-start', id: '0', providerMetadata: { p: { redacted: 'r' } } },
+    { type: 'reasoning-end', id: '0' },
+    { type: 'reasoning-start', id: '1', providerMetadata: { p: { item: 'i', sealed: null } } },
+    { type: 'reasoning-delta', id: '1', delta: 'hm' },
+    { type: 'reasoning-end', id: '1', providerMetadata: { p: { item: 'i', sealed: 's' } } },
+    { type: 'reasoning-start', id: '2', providerMetadata: { p: { item: 'j' } } },
+    { type: 'reasoning-delta', id: '2', delta: 'so', providerMetadata: { p: { signature: 't' } } },
+    { type: 'reasoning-end', id: '2' },
+    FINISH,
+  );
+  const { reasoning } = await readTurn(aiSdkModel(model), request());
+  assert.deepEqual(reasoning, [
+    { text: '', providerMetadata: { p: { redacted: 'r' } } },
+    { text: 'hm', providerMetadata: { p: { item: 'i', sealed: 's' } } },
+    { text: 'so', providerMetadata: { p: { signature: 't' } } },
+  ]);
+});
+
 check('each finish reason has its word, and a broken stream is no end', async () => {
   const finish = (unified: string): PartV4 =>
     ({ type: 'finish', usage: USAGE, finishReason: { unified, raw: undefined } }) as PartV4;
