@@ -60,6 +60,36 @@ check('an error after a backup was written leaves no file, and the next one succ
   assert.equal((await store.backup(target)).ok, true);
 });
 
+check('while a backup or restore is made, another one to its place is refused and takes nothing from it', async (t) => {
+  const folder = await temporaryFolder(t);
+  const target = join(folder, 'backup.db');
+  const refused: unknown[] = [];
+  const other = await openNotes(t);
+  const act = async () => {
+    await other.store.backup(target).catch((error: unknown) => refused.push(error));
+  };
+  const { store, add, file } = await openNotes(t, { faults: armFaults({ point: 'backup-written', act }) });
+  await add('mine');
+  assert.equal((await store.backup(target)).ok, true);
+  assert.deepEqual(
+    refused.map((error) => (error as { code?: string }).code),
+    ['STORE_BUSY'],
+  );
+  assert.deepEqual(readdirSync(folder), ['backup.db']);
+  const place = join(file, '..', 'restored.db');
+  assert.equal((await restoreSqliteBackup({ backup: target, file: place, schemas })).ok, true);
+  assert.deepEqual(await (await openNotes(t, { file: place })).ids(), ['mine']);
+});
+
+check('what a killed backup left is removed by the next one', async (t) => {
+  const folder = await temporaryFolder(t);
+  for (const name of ['backup.db.partial', 'backup.db.partial-wal', 'backup.db.partial-lock'])
+    writeFileSync(join(folder, name), '', { mode: 0o600 });
+  const { store } = await openNotes(t);
+  assert.equal((await store.backup(join(folder, 'backup.db'))).ok, true);
+  assert.deepEqual(readdirSync(folder), ['backup.db']);
+});
+
 check('a database whose rows contradict each other is found by the check and makes no backup', async (t) => {
   const { store, file, add } = await openNotes(t);
   await add('a');

@@ -1,6 +1,6 @@
 import { closeSync, constants, copyFileSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { type FaultPoints, fail, HoldfastError, noFaults } from '../../core/index.ts';
+import { type FaultPoints, fail, HoldfastError, KernelLock, nodeFileSystem, noFaults } from '../../core/index.ts';
 import { checkSchemas } from '../migration-digest.ts';
 import type { ContextSchema } from '../migration.ts';
 import { openConnection } from './connection.ts';
@@ -82,8 +82,11 @@ async function makeWhole(
 ): Promise<IntegrityReport> {
   refuseExisting(path);
   const partial = `${path}.partial`;
-  removeDatabase(partial);
+  const release = await holdPlace(`${partial}-lock`).catch((error: unknown) => {
+    throw asStorageError(error);
+  });
   try {
+    removeDatabase(partial);
     await write(partial);
     const report = check(partial);
     syncFile(partial);
@@ -93,7 +96,37 @@ async function makeWhole(
   } catch (error) {
     removeDatabase(partial);
     throw asStorageError(error);
+  } finally {
+    release();
   }
+}
+
+/**
+ * The right to make a file there, against this and other processes: what is half-made has one name, and whoever comes
+ * second would take it away, or have it published before it is whole. Ends with its holder; STORE_BUSY.
+ */
+async function holdPlace(path: string): Promise<() => void> {
+  const busy = () => fail('STORE_BUSY', 'Another backup or restore to this place is being made.');
+  const unsafe = () => fail('STORE_CANNOT_OPEN', 'The lock beside the file that should be made is not a private file.');
+  const isMade = createPrivately(path);
+  const identity = identityOf(path);
+  const lock = new KernelLock({ files: nodeFileSystem, path, busy, unsafe });
+  try {
+    // Whoever held it before takes it away at the end: then what is held here is no longer the one that others see.
+    if (!(await lock.acquire(0)) || identity === undefined || identityOf(path) !== identity) throw busy();
+  } catch (error) {
+    lock.close();
+    if (isMade && !(error instanceof HoldfastError)) rmSync(path, { force: true });
+    throw error;
+  }
+  return () => {
+    rmSync(path, { force: true });
+    lock.close();
+  };
+}
+
+function identityOf(path: string): string | undefined {
+  return existsSync(path) ? nodeFileSystem.lstat(path).identity : undefined;
 }
 
 export interface BackupSource {
