@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, statSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, statSync } from 'node:fs';
 import { fail, LIMITS, nodeFileSystem, readFileWithin, wrapFileError } from '../core/index.ts';
 import { flushName, writeAll } from './whole-file.ts';
 
@@ -26,13 +26,16 @@ export function readKeyFile(path: string): string {
   return readSmallFile('the key file', path);
 }
 
-/** Writes a new file that only its owner may read; one that is there already is never overwritten. */
+/** Writes a new file that only its owner may read, whole or not at all; one that is there already is never overwritten. */
 export function writeNewFile(what: string, path: string, text: string): void {
   attempt(what, () => {
     const fd = openSync(path, 'wx', 0o600);
     try {
       writeAll(fd, Buffer.from(text));
       fsyncSync(fd);
+    } catch (error) {
+      rmSync(path, { force: true });
+      throw error;
     } finally {
       closeSync(fd);
     }

@@ -8,7 +8,8 @@ import { nodeFileSystem } from '../../../src/core/index.ts';
 import { ROOT } from '../../structure/repository-files.ts';
 import { assert, check, temporaryFolder } from '../../support/index.ts';
 
-const MODULE = pathToFileURL(join(ROOT, 'src', 'cli', 'whole-file.ts')).href;
+const moduleAt = (name: string): string => pathToFileURL(join(ROOT, 'src', 'cli', name)).href;
+const MODULE = moduleAt('whole-file.ts');
 
 /** Writes 10,000 bytes in one chunk and says the code of what went wrong; a file may have so many KiB here. */
 function writtenUnder(kibibytes: number, file: string) {
@@ -17,6 +18,10 @@ function writtenUnder(kibibytes: number, file: string) {
     const write = writeWholeFile('the file', ${JSON.stringify(file)}, [Buffer.alloc(10_000, 'x')]);
     console.log(await write.then(() => 'written', (error) => error.code + ' ' + error.message));
   `;
+  return runUnder(kibibytes, program);
+}
+
+function runUnder(kibibytes: number, program: string) {
   const script = `trap '' XFSZ; ulimit -f ${kibibytes}; exec "$@"`;
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', '--input-type=module', '-e', program];
   return promisify(execFile)('bash', ['-c', script, 'bash', ...node]);
@@ -30,6 +35,21 @@ check('under a real limit on file sizes what does not fit whole is refused, and 
   assert.ok(!stdout.includes(folder), 'the message names no path');
   assert.deepEqual(readdirSync(folder), []);
   assert.equal((await writtenUnder(20, file)).stdout, 'written\n');
+  assert.equal(readFileSync(file).length, 10_000);
+});
+
+check('a new file that does not fit whole leaves nothing that would stand in the way of the next one', async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = join(folder, 'report.html');
+  const program = `
+    const { writeNewFile } = await import(${JSON.stringify(moduleAt('small-files.ts'))});
+    try { writeNewFile('the report', ${JSON.stringify(file)}, 'x'.repeat(10_000)); console.log('written'); }
+    catch (error) { console.log(error.code); }
+  `;
+  assert.equal((await runUnder(4, program)).stdout, 'FILE_DISK_FULL\n');
+  assert.deepEqual(readdirSync(folder), []);
+  assert.equal((await runUnder(20, program)).stdout, 'written\n');
+  assert.equal((await runUnder(20, program)).stdout, 'FILE_EXISTS\n');
   assert.equal(readFileSync(file).length, 10_000);
 });
 
