@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { compileSchema } from '../../src/tools/index.ts';
 import type { JsonSchemaObject } from '../../src/tools/index.ts';
+import { ROOT } from '../structure/repository-files.ts';
 import { assert, check } from '../support/index.ts';
 
 const issuesOf = async (schema: JsonSchemaObject, value: unknown): Promise<string[]> => {
@@ -197,4 +202,19 @@ check('large lists and unique items are checked off the main thread', async () =
   assert.ok(!(await fits({ items: { type: 'number' } }, [...numbers, 'x'])));
   assert.ok(await fits({ uniqueItems: true }, numbers.slice(0, 300)));
   assert.ok(!(await fits({ uniqueItems: true }, [...numbers.slice(0, 300), 7])));
+});
+
+check('where no thread may be started, each check that needs one is told so, and none waits for ever', async () => {
+  const module = pathToFileURL(join(ROOT, 'src', 'tools', 'json-schema', 'index.ts')).href;
+  const program = `
+    const { compileJsonSchema } = await import(${JSON.stringify(module)});
+    const check = compileJsonSchema({ type: 'string', pattern: '^a' });
+    const told = [];
+    for (const value of ['a', 'b', 'c'])
+      told.push(await check(value).then(([issue]) => issue?.message, () => 'thrown'));
+    console.log(JSON.stringify(told));
+  `;
+  const how = ['--permission', '--allow-fs-read=*', '--disable-warning=ExperimentalWarning', '--input-type=module'];
+  const { stdout } = await promisify(execFile)(process.execPath, [...how, '-e', program]);
+  assert.deepEqual(JSON.parse(stdout), Array(3).fill('the checking thread did not start'));
 });

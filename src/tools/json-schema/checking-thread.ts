@@ -22,6 +22,7 @@ const THREAD_PROGRAM = import.meta.url.endsWith('.ts')
   ? 'src/tools/json-schema/schema-worker.ts'
   : 'dist/tools/json-schema/schema-worker.js';
 const NOT_CHECKED = 'this value could not be checked';
+const NOT_STARTED = 'the checking thread did not start';
 
 /**
  * The one thread on which strangers' patterns run. Checks run one after another; one that passes its deadline is told
@@ -53,10 +54,20 @@ export class CheckingThread {
       return;
     }
     this.#running = next;
-    const thread = this.#thread ?? this.#start();
+    const thread = this.#thread ?? this.#started();
+    if (thread === null) return this.#finish([{ path: '', message: NOT_STARTED }]);
     thread.worker.ref();
     if (this.#ready) this.#send(thread, next);
-    else this.#arm(LIMITS.workerStartMs, 'the checking thread did not start');
+    else this.#arm(LIMITS.workerStartMs, NOT_STARTED);
+  }
+
+  /** Null where the system gives no thread, or Node.js may start none: a check is refused then, and the next one tries. */
+  #started(): Thread | null {
+    try {
+      return this.#start();
+    } catch {
+      return null;
+    }
   }
 
   #start(): Thread {
