@@ -160,3 +160,48 @@ check('a supervision that is stopped elsewhere while its reviewer answers is tol
   await world.holdfast.close();
   await elsewhere.holdfast.close();
 });
+
+check('a repair that is stopped elsewhere in a call ends with what the call came to', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const elsewhere: { stop?: () => Promise<void>; settled?: Promise<void> } = {};
+  let turns = 0;
+  const right = authorOf('total 41', 'total 42');
+  const author: Model = { id: 'author', turn: (request) => ((turns += 1), right.turn(request)) };
+  const beforeWrite = async (): Promise<void> => {
+    if (turns === 3) await elsewhere.stop?.();
+  };
+  const world = await openSupervised({ dataDir, author, beforeWrite });
+  const other = await openSupervised({ dataDir });
+  const { runs, principal } = other.holdfast.runtime;
+  const db = new DatabaseSync(join(dataDir, 'holdfast.db'));
+  elsewhere.stop = async () => {
+    let isOver = false;
+    elsewhere.settled = onlyRun(other)
+      .then((runId) => runs.stop(principal, runId))
+      .then(() => void (isOver = true));
+    const queued = () => db.prepare("SELECT 1 FROM session_tickets WHERE state = 'queued'").get() !== undefined;
+    while (!isOver && !queued()) await new Promise((settle) => setTimeout(settle, 10));
+  };
+  const run = await world.agent.run('Write the total.');
+  await elsewhere.settled;
+  db.close();
+  const { autonomy } = world.holdfast.runtime;
+  const view = await autonomy.supervisionOf(principal, (await runs.get(principal, run.id)).place);
+  assert.deepEqual([view?.status, view?.repairs, world.report()], ['cancelled', 1, 'total 42']);
+  assert.equal((await other.holdfast.runtime.operations.audit()).passed, true);
+  await world.holdfast.close();
+  await other.holdfast.close();
+});
+
+check('who stops a repair stops the supervision: no other repair begins in its place', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const world = await openSupervised({ dataDir, needsApproval: true });
+  const first = await world.agent.run('Write the total.');
+  await first.approve(first.pending[0]);
+  const { runs, principal } = world.holdfast.runtime;
+  const repair = (await runs.tree(principal, first.id)).find(({ parent }) => parent !== null);
+  await runs.stop(principal, repair?.runId ?? '');
+  const { supervision, pending } = await world.agent.resume(first.id);
+  assert.deepEqual([supervision?.status, supervision?.repairs, pending.length], ['cancelled', 1, 0]);
+  await world.holdfast.close();
+});

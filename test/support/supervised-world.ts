@@ -27,6 +27,8 @@ export interface SupervisedSetting {
   readonly terms?: Partial<AutonomyTerms>;
   readonly options?: HoldfastOptions;
   readonly needsApproval?: boolean;
+  /** Happens in each write of the report, before it. */
+  readonly beforeWrite?: () => Promise<void>;
   /** The session has no folder of its own. */
   readonly noWorkspace?: boolean;
   readonly retries?: { readonly most: number };
@@ -62,7 +64,7 @@ export const honestReviewer = (): Model =>
   }, 'reviewer');
 
 /** A tool that writes the file `report.txt` of a folder. */
-export function reportTool(folder: string, needsApproval = false): Tool {
+export function reportTool(folder: string, needsApproval = false, beforeWrite?: () => Promise<void>): Tool {
   return tool({
     name: 'write_report',
     description: 'Writes the report.',
@@ -74,7 +76,8 @@ export function reportTool(folder: string, needsApproval = false): Tool {
     },
     effect: 'idempotent',
     needsApproval,
-    execute: (input) => {
+    execute: async (input) => {
+      await beforeWrite?.();
       const { content } = input as { readonly content: string };
       writeFileSync(join(folder, 'report.txt'), content);
       return { bytes: content.length };
@@ -93,7 +96,7 @@ export async function openSupervised(setting: SupervisedSetting): Promise<Superv
     name: 'writer',
     model: author,
     instructions: 'Write the report.',
-    tools: [reportTool(folder, setting.needsApproval)],
+    tools: [reportTool(folder, setting.needsApproval, setting.beforeWrite)],
     ...(setting.retries ? { retries: setting.retries } : {}),
     autonomy: { reviewer: { model: reviewer }, ...setting.terms },
   });

@@ -275,7 +275,21 @@ export class Supervisor implements Supervision {
       }
       return false;
     }
-    return signal.aborted ? true : alone(context, run, () => endRepair(context, run, at));
+    // Whoever stops a repair means that no other begins in its place.
+    if (signal.aborted || stands.state.status === 'stopped') return this.#stop(run, now);
+    return this.#endRepair(run, at.repair_run_id);
+  }
+
+  /**
+   * Ends a repair once nobody carries out its run any more, here or elsewhere, so that what its call came to is written
+   * down before. False where it waits for a person: it stands as it does.
+   */
+  async #endRepair(run: RunRecord, repairRunId: string): Promise<boolean> {
+    return alone(this.#context, run, async () => {
+      const repairs = (await this.#standing(run))?.repairs ?? [];
+      const at = repairs.find((one) => one.repair_run_id === repairRunId && one.status === 'started');
+      return at ? endRepair(this.#context, run, at) : true;
+    });
   }
 
   /** Every byte is read once more, and only what was reviewed is marked as verified. */
@@ -296,8 +310,11 @@ export class Supervisor implements Supervision {
     const review = openReview(standing.run, standing.reviews);
     if (review) await dropReview(context, run, review, why);
     const repair = standing.repairs.find((one) => one.status === 'started');
-    // One that waits for a person stands as it does until what waits is taken back.
-    if (repair) return endRepair(context, run, repair);
+    if (repair) {
+      if (!(await this.#endRepair(run, repair.repair_run_id))) return false;
+      const now = await this.#standing(run);
+      return now ? this.#stop(run, now) : false;
+    }
     await this.#end(run, standing.run, 'cancelled', 'stopped', null);
     return false;
   }
