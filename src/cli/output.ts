@@ -14,14 +14,16 @@ export interface Result {
 export interface Output {
   readonly json: boolean;
   result(result: Result): void;
-  /** Prints the error and gives the exit code that its row in the error table names. */
+  /** Prints the error (on standard error, where the answer was given already) and gives the exit code that its row in the error table names. */
   error(error: unknown): Promise<number>;
 }
 
 export function outputTo(terminal: Terminal, json: boolean): Output {
+  let isAnswered = false;
   return {
     json,
     result: ({ document, lines }) => {
+      isAnswered = true;
       const colours = pc.createColors(wantsColours(terminal.stdout, terminal.env));
       terminal.stdout.write(json ? `${JSON.stringify(document)}\n` : `${lines(colours).join('\n')}\n`);
     },
@@ -33,7 +35,7 @@ export function outputTo(terminal: Terminal, json: boolean): Output {
       ]);
       const known = asKnown(error);
       const colours = pc.createColors(wantsColours(terminal.stderr, terminal.env));
-      if (json) terminal.stdout.write(`${JSON.stringify({ error: known.toJSON() })}\n`);
+      if (json && !isAnswered) terminal.stdout.write(`${JSON.stringify({ error: known.toJSON() })}\n`);
       else terminal.stderr.write(errorText(known.toJSON(), displayLines, colours));
       return known.exitCode;
     },
