@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { requireRequest } from '../../src/approvals/index.ts';
 import type { FaultPoint, FaultPoints } from '../../src/core/index.ts';
 import { functionModel, type Model } from '../../src/index.ts';
+import { newestCheckpoints } from '../../src/sessions/index.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 import { authorOf, honestReviewer, openSupervised, type SupervisedWorld } from '../support/supervised-world.ts';
 
@@ -203,5 +204,29 @@ check('who stops a repair stops the supervision: no other repair begins in its p
   await runs.stop(principal, repair?.runId ?? '');
   const { supervision, pending } = await world.agent.resume(first.id);
   assert.deepEqual([supervision?.status, supervision?.repairs, pending.length], ['cancelled', 1, 0]);
+  await world.holdfast.close();
+});
+
+check('a repair begins from no checkpoint that was taken while another may have been writing', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const folder = join(dataDir, '..', 'workspace');
+  let taken = 0;
+  const workspaceOf = (): string => {
+    const db = new DatabaseSync(join(dataDir, 'holdfast.db'));
+    const last = db.prepare('SELECT type FROM auto_mode_events ORDER BY event_cursor DESC LIMIT 1').get();
+    if (last?.['type'] === 'auto_audit_completed' && (taken += 1) === 1) db.exec('DELETE FROM session_tickets');
+    db.close();
+    return folder;
+  };
+  const options = { workspaceOf };
+  const world = await openSupervised({ dataDir, options, terms: { budgets: { max_repair_rounds: 1 } } });
+  const { supervision, view } = await world.agent.run('Write the total.');
+  const { store, principal } = world.holdfast.runtime;
+  const points = await store.read('test.points', (tx) => newestCheckpoints(tx, principal, view.sessionId));
+  assert.deepEqual(
+    [supervision?.status, points.filter(({ reason }) => reason === 'before a repair').length],
+    ['verified', 1],
+  );
+  assert.equal(taken, 3, 'twice for the checkpoint, once to verify');
   await world.holdfast.close();
 });

@@ -1,7 +1,7 @@
 import { isDecisionOpen } from '../../approvals/index.ts';
 import { ledgerCalls } from '../../calls/index.ts';
 import { displayText, LIMITS } from '../../core/index.ts';
-import { appendEvent, openGroup } from '../../sessions/index.ts';
+import { appendEvent, openGroup, requirePen } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
 import { codeOf } from '../errors.ts';
 import type { AutoFinding, AutoRepair, RepairEnd } from '../model.ts';
@@ -11,30 +11,36 @@ import { isUnreadable, readResult } from './candidate.ts';
 import type { AuthorRun, SuperviseContext } from './context.ts';
 import type { Standing } from './standing.ts';
 
-/** Begins a repair of the findings, from a checkpoint that was made for it and read whole. */
+/**
+ * Begins a repair of the findings, from a checkpoint that was made for it under the pen of this ticket and read whole.
+ * TICKET_LOST.
+ */
 export async function beginRepair(
   context: SuperviseContext,
   run: AuthorRun,
   { run: auto, repairs }: Standing,
   findings: readonly AutoFinding[],
+  ticketId: string,
 ): Promise<void> {
   const { principal, place } = run;
   const { rootFrameId, branchId } = place;
   const number = repairs.length + 1;
-  const checkpoint = await context.history.checkpoint(principal, { rootFrameId, branchId, reason: 'before a repair' });
+  const asked = { rootFrameId, branchId, reason: 'before a repair' };
+  const checkpoint = await context.history.checkpoint(principal, asked, (tx) => requirePen(tx, ticketId));
   const treeId = checkpoint.workspaceTreeId;
   const whole = treeId !== null && (await context.trees(treeId));
   const name = `${auto.execution_id}-repair-${number}`;
-  await context.store.write('autonomy.repair.start', (tx) =>
-    startRepair(tx, context.autonomy, principal, auto.run_id, {
+  await context.store.write('autonomy.repair.start', async (tx) => {
+    await requirePen(tx, ticketId);
+    await startRepair(tx, context.autonomy, principal, auto.run_id, {
       repairRunId: name,
       key: `${name}:start`,
       findingIds: findings.map((finding) => finding.finding_id),
       beforeVersionIds: auto.candidate_version_ids ?? [],
       checkpointId: checkpoint.checkpointId,
       restorableTreeId: whole ? treeId : null,
-    }),
-  );
+    });
+  });
   await context.faults.reach('auto-repair-started', number);
 }
 

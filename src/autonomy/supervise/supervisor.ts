@@ -209,7 +209,7 @@ export class Supervisor implements Supervision {
       case 'review':
         return this.#alone(run, standing, () => this.#review(supervised, terms, standing, leftMs));
       case 'repair':
-        return this.#alone(run, standing, () => beginRepair(context, run, standing, next.findings));
+        return this.#alone(run, standing, (ticketId) => beginRepair(context, run, standing, next.findings, ticketId));
       case 'verify':
         return this.#alone(run, standing, (ticketId) => this.#verify(run, standing, ticketId));
       case 'carry_on_repair':
