@@ -268,6 +268,6 @@ check('a stopping gateway takes nothing new, and its event streams end', async (
   const stream = await fetch(`${world.url}/api/v1/events`, { headers: { authorization: `Bearer ${token}` } });
   const read = stream.text();
   await world.close();
-  assert.match(await read, /^retry: /);
+  assert.match(await read, /^id: \d+\nretry: /);
   await assert.rejects(fetch(`${world.url}/healthz`));
 });
