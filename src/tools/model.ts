@@ -119,7 +119,8 @@ export interface ToolDefinition<I extends ToolSchema = ToolSchema, O extends Too
   readonly observe?: (input: SchemaValue<I>, call: ToolCallContext) => Awaitable<readonly ToolObservation[]>;
   /**
    * Names of fields that hold secrets, at any depth, whatever their case, `-` and `_` alike. In arguments they are
-   * redacted wherever a call is shown; an output that has one is invalid.
+   * redacted where a call is told by a process that has the tool, not for whoever decides; an output that has one is
+   * invalid.
    */
   readonly secretFields?: readonly string[];
   /** Rules between output and input that a schema cannot say. Each text returned is one violation. */

@@ -94,6 +94,15 @@ async function withWork(project: Project): Promise<Checkpoint> {
   return target;
 }
 
+/** A revert that is refused, since a file of the workspace was changed meanwhile; no restore is left under way. */
+async function refusedRevert(project: Project): Promise<void> {
+  const { world, history } = project;
+  const target = await withWork(project);
+  const refused = await refusal(history.revert(OWNER, world.root, target.checkpointId));
+  assert.equal(refused.code, 'WORKSPACE_CHANGED');
+  assert.equal(await world.store.read('t', (tx) => runningRestore(tx, OWNER, world.root)), null);
+}
+
 check('a revert takes history and workspace back together, and reverting to its undo brings both back', () =>
   withProject(async (project) => {
     const target = await withWork(project);
@@ -148,12 +157,8 @@ check('a preview says what would change and what going back does not undo, and c
 check('what somebody writes after the capture of a revert is still there when the revert is given up', () =>
   withProject(
     async (project) => {
-      const { world, history } = project;
-      const target = await withWork(project);
-      const refused = await refusal(history.revert(OWNER, world.root, target.checkpointId));
-      assert.equal(refused.code, 'WORKSPACE_CHANGED');
+      await refusedRevert(project);
       assert.deepEqual([files(project), await shown(project)], [{ ...NEW, 'a.txt': 'mine' }, ['one', 'two']]);
-      assert.equal(await world.store.read('t', (tx) => runningRestore(tx, OWNER, world.root)), null);
     },
     {
       faults: (directory) =>
@@ -169,12 +174,8 @@ check('what somebody writes after the capture of a revert is still there when th
 check('what somebody writes while a revert writes is not written over, and the rest is as it was', () =>
   withProject(
     async (project) => {
-      const { world, history } = project;
-      const target = await withWork(project);
-      const refused = await refusal(history.revert(OWNER, world.root, target.checkpointId));
-      assert.equal(refused.code, 'WORKSPACE_CHANGED');
+      await refusedRevert(project);
       assert.deepEqual(files(project), { ...NEW, 'b/c.txt': 'mine', 'only-old': 'mine too' });
-      assert.equal(await world.store.read('t', (tx) => runningRestore(tx, OWNER, world.root)), null);
     },
     {
       files: (directory) => {
