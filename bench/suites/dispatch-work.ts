@@ -4,6 +4,7 @@ import {
   type OperationApproval,
   Operations,
   operationsSchema,
+  operationVerdictsSchema,
   type OperationTool,
   outputFindings,
   Principal,
@@ -76,7 +77,7 @@ class RecordingTx implements Tx {
   }
 }
 
-/** Operations on a file of their own, with one tool and one reviewer. */
+/** Operations as the composed system keeps them, on a file of their own, with one tool and one reviewer. */
 export class DispatchWork {
   readonly store: SqliteStore;
   readonly operations: Operations;
@@ -85,6 +86,7 @@ export class DispatchWork {
     this.store = store;
     this.operations = new Operations({
       store,
+      verdicts: true,
       tools: { current: (name) => (name === tool.contract.name ? tool : undefined) },
       isApprover: (approverId) => approverId === APPROVER,
       downstream: tableDownstream(store, ({ effectIdentity, input }) => ({
@@ -97,7 +99,7 @@ export class DispatchWork {
   }
 
   static async open(file: string): Promise<DispatchWork> {
-    return new DispatchWork(await openSqliteStore({ file, schemas: [operationsSchema] }));
+    return new DispatchWork(await openSqliteStore({ file, schemas: [operationsSchema, operationVerdictsSchema] }));
   }
 
   /** A new intent under a generated key, and a person's approval of exactly it. */

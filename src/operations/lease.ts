@@ -1,7 +1,7 @@
 import { isJsonObject } from '../core/index.ts';
 import type { Tx } from '../store/index.ts';
 import type { OperationsContext } from './context.ts';
-import { outboxPayload } from './digests.ts';
+import { eventIdOfText, outboxPayload } from './digests.ts';
 import { readStoredJson, recordBroken } from './evidence.ts';
 import { decideLease, notLeased } from './machine.ts';
 import type { Lease, OperationRecord, ProcessOutcome } from './model.ts';
@@ -23,10 +23,15 @@ export type LeaseAnswer =
   | { readonly kind: 'leased'; readonly lease: Lease; readonly record: OperationRecord }
   | { readonly kind: 'not_leased'; readonly word: ProcessOutcome };
 
-/** What is wrong with an outbox payload, or null: strict, canonical, an object of exactly the operation's own facts. */
+/**
+ * What is wrong with an outbox row, or null: its payload must be strict, canonical, an object of exactly the operation's
+ * own facts, and its event id the one that is made from it.
+ */
 export function payloadFinding(outbox: OutboxRecord, record: OperationRecord): string | null {
   const expected = outboxPayload(record.pk, record.requestSha256, record.scope.tool);
-  if (outbox.payloadJson === sortedText(expected)) return null;
+  const canonical = sortedText(expected);
+  if (outbox.payloadJson === canonical)
+    return outbox.eventId === eventIdOfText(canonical) ? null : "the outbox row's event id is not the computed one";
   const value = readStoredJson(outbox.payloadJson, 'the outbox payload');
   const fields = Object.keys(expected);
   if (

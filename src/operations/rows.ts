@@ -14,6 +14,7 @@ import type {
 
 /** The outbox row beside an operation, or null where it is missing. */
 export interface OutboxRecord {
+  readonly eventId: string;
   readonly payloadJson: string;
   readonly state: OutboxState;
   readonly leaseOwner: string | null;
@@ -119,6 +120,7 @@ export function operationOf(row: Row): OperationRecord {
 export function outboxOf(row: Row): OutboxRecord | null {
   if (row['outbox_event_id'] === null) return null;
   return {
+    eventId: text(row, 'outbox_event_id'),
     payloadJson: text(row, 'outbox_payload'),
     state: row['outbox_state'] as OutboxState,
     leaseOwner: row['outbox_lease_owner'] as string | null,

@@ -130,6 +130,20 @@ export const operationsSchema: ContextSchema = {
 };
 
 /**
+ * An event's id is made from its payload, which names the operation, so no two rows have one id while no two have one
+ * operation; an audit recomputes it. An index over it would put each row of a commit on a page of its own, and those
+ * pages were almost a third of all that a dispatch wrote. A ledger of operations alone keeps the contracts' own table.
+ */
+const OUTBOX_BY_OPERATION = `
+ALTER TABLE outbox RENAME TO outbox_by_event;
+${OUTBOX.replace('event_id TEXT NOT NULL PRIMARY KEY', 'event_id TEXT NOT NULL').replace(
+  'operation_pk INTEGER NOT NULL UNIQUE REFERENCES',
+  'operation_pk INTEGER PRIMARY KEY REFERENCES',
+)}
+INSERT INTO outbox SELECT * FROM outbox_by_event ORDER BY operation_pk;
+DROP TABLE outbox_by_event;`;
+
+/**
  * How an unknown outcome was settled without a receipt. Installed where operations are part of the composed system;
  * a database of operations alone has exactly the contracts' tables. One index finds an unresolved twin by its arguments,
  * the other makes a tenant's page of operations independent of how many there are.
@@ -165,6 +179,12 @@ CREATE INDEX operations_by_tenant ON operations (tenant_id);`,
 DROP INDEX operations_unresolved;
 CREATE INDEX operations_unresolved ON operations (tenant_id, subject_id, tool_name, substr(arguments_json, 1, 128))
   WHERE state <> 'succeeded';`,
+    },
+    {
+      number: 3,
+      name: 'the outbox in the order of its operations',
+      needs: [{ context: 'operations', number: 2 }],
+      sqlite: OUTBOX_BY_OPERATION,
     },
   ],
 };

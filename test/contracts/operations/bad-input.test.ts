@@ -183,7 +183,7 @@ const COLUMNS: Readonly<Record<string, Readonly<Record<string, readonly [SqlValu
     completed_at: [T0 + 1, false],
   },
   outbox: {
-    event_id: ['outbox_x', false],
+    event_id: ['outbox_x', true],
     payload_json: ['{}', true],
     state: ['pending', true],
     lease_owner: ['somebody-else', false],

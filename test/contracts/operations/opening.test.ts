@@ -2,13 +2,15 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { HoldfastError } from '../../../src/core/index.ts';
+import { operationsSchema, operationVerdictsSchema } from '../../../src/operations/index.ts';
 import { countingObserver } from '../../../src/store/index.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/index.ts';
 import { refundCall, T0, USER } from '../../fixtures/refund-desk/calls.ts';
-import { openDesk } from '../../fixtures/refund-desk/desk.ts';
+import { openDesk, RefundDesk } from '../../fixtures/refund-desk/desk.ts';
 import { errorKind } from '../../fixtures/refund-desk/error-kinds.ts';
 import { injectAbort } from '../../fixtures/refund-desk/replay/tables.ts';
 import { assert, check, contract, temporaryFolder } from '../../support/index.ts';
-import { codeOf, freshDesk } from './desk.ts';
+import { anotherDesk, codeOf, freshDesk, statusRefIn } from './desk.ts';
 
 const TABLES = ['call_bindings', 'downstream_receipts', 'local_receipts', 'operations', 'outbox', 'runtime_metadata'];
 const NOTHING = { call_bindings: 0, operations: 0, outbox: 0, downstream_receipts: 0, local_receipts: 0 };
@@ -144,3 +146,30 @@ check('a refused file is left as it was', async (t) => {
   assert.equal(tables(), before);
   assert.ok(readdirSync(join(file, '..')).every((name) => name.startsWith('runtime.db')));
 });
+
+check(
+  'a ledger that was made with the outbox in the order of its events is taken over whole, and goes on',
+  async (t) => {
+    const file = join(await temporaryFolder(t), 'runtime.db');
+    const earlierVerdicts = { ...operationVerdictsSchema, migrations: operationVerdictsSchema.migrations.slice(0, 2) };
+    const schemas = [operationsSchema, earlierVerdicts];
+    const before = new RefundDesk(await openSqliteStore({ file, schemas }), { verdicts: true });
+    const dispatch = async (key: string, failure: 'none' | 'after_intent_commit') => {
+      const call = refundCall({ idempotencyKey: key, callId: key, operationId: key, responseId: key });
+      const approvals = before.approve(USER, call, 'valid', T0);
+      return statusRefIn(await before.operations.dispatch(USER, call, { approvals, now: T0, failure }));
+    };
+    await dispatch('done', 'none');
+    const pending = await dispatch('pending', 'after_intent_commit');
+    const outbox = (desk: RefundDesk) =>
+      desk.store.read('test', (tx) => tx.all('SELECT * FROM outbox ORDER BY operation_pk'));
+    const [found, counts] = [await outbox(before), await before.operations.counts()];
+    await before.close();
+
+    const desk = await anotherDesk(t, file, { verdicts: true });
+    assert.deepEqual([await outbox(desk), await desk.operations.counts()], [found, counts]);
+    assert.equal((await desk.operations.audit()).passed, true);
+    assert.equal(await desk.operations.process(pending, { workerId: 'worker', now: T0 + 1 }), 'succeeded');
+    assert.equal((await desk.operations.audit()).passed, true);
+  },
+);
