@@ -1,7 +1,15 @@
 import { fail, type HoldfastError } from '../core/index.ts';
 import { callOptions } from './ai-sdk-prompt.ts';
 import type { AiSdkLanguageModel, AiSdkStream, AiSdkStreamPart } from './ai-sdk-types.ts';
-import type { FinishReason, Model, ModelEvent, ModelRequest, ModelUsage, ProviderMetadata } from './model.ts';
+import type {
+  FinishReason,
+  Model,
+  ModelDelta,
+  ModelEvent,
+  ModelRequest,
+  ModelUsage,
+  ProviderMetadata,
+} from './model.ts';
 
 /**
  * Any AI SDK language model of specification v3 or v4 as a `Model`. Only tools that Holdfast runs are offered; a reply
@@ -12,7 +20,7 @@ export function aiSdkModel(model: AiSdkLanguageModel): Model {
     id: `${model.provider}:${model.modelId}`,
     async *turn(request: ModelRequest): AsyncGenerator<ModelEvent> {
       const { stream } = await started(model, request);
-      const begun: BegunReasoning = new Map();
+      const begun: BegunParts = { open: new Map(), last: 0 };
       for await (const part of partsOf(stream)) yield* eventsOf(part, begun);
     },
   });
@@ -57,22 +65,25 @@ function refused(reason: string): HoldfastError {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What was said at the beginning of reasoning that has not ended, by its id: kept where nothing later says more. */
-type BegunReasoning = Map<unknown, { providerMetadata?: ProviderMetadata }>;
+/** The parts of text and reasoning that have begun and not ended, by their ids, which a provider may use again. */
+interface BegunParts {
+  readonly open: Map<string, number>;
+  last: number;
+}
 
 /** Parts that carry nothing Holdfast keeps (sources, files, metadata, raw chunks) are passed over. */
-function* eventsOf(part: AiSdkStreamPart, begun: BegunReasoning): Generator<ModelEvent> {
+function* eventsOf(part: AiSdkStreamPart, begun: BegunParts): Generator<ModelEvent> {
   const fields = part as AiSdkStreamPart & Fields;
   switch (part.type) {
+    case 'text-start':
     case 'text-delta':
-      yield { type: 'text', text: textOf(fields, 'delta') };
+    case 'text-end':
+      yield* deltaOf('text', fields, begun);
       return;
     case 'reasoning-start':
-      begun.set(fields['id'], metadataOf(fields));
-      return;
     case 'reasoning-delta':
     case 'reasoning-end':
-      yield* reasoningOf(fields, begun);
+      yield* deltaOf('reasoning', fields, begun);
       return;
     case 'tool-input-delta':
       yield { type: 'arguments_delta', length: textOf(fields, 'delta').length };
@@ -90,15 +101,21 @@ function* eventsOf(part: AiSdkStreamPart, begun: BegunReasoning): Generator<Mode
   }
 }
 
-function* reasoningOf(fields: AiSdkStreamPart & Fields, begun: BegunReasoning): Generator<ModelEvent> {
-  const { type, id } = fields;
-  const isEnd = type === 'reasoning-end';
-  const text = isEnd ? '' : textOf(fields, 'delta');
-  const said = metadataOf(fields);
-  const isSaid = said.providerMetadata !== undefined;
-  const metadata = isEnd && !isSaid ? (begun.get(id) ?? {}) : said;
-  if (isEnd || isSaid) begun.delete(id);
-  if (text !== '' || metadata.providerMetadata !== undefined) yield { type: 'reasoning', text, ...metadata };
+/** A part has its place where it begins, and what its provider said of it last. */
+function* deltaOf(
+  type: ModelDelta['type'],
+  fields: AiSdkStreamPart & Fields,
+  begun: BegunParts,
+): Generator<ModelEvent> {
+  const id = `${type} ${String(fields['id'])}`;
+  const isStart = fields.type === `${type}-start`;
+  const isEnd = fields.type === `${type}-end`;
+  const part = (isStart ? undefined : begun.open.get(id)) ?? (begun.last += 1);
+  if (isEnd) begun.open.delete(id);
+  else begun.open.set(id, part);
+  const text = isStart || isEnd ? '' : textOf(fields, 'delta');
+  const metadata = metadataOf(fields);
+  if (isStart || text !== '' || metadata.providerMetadata !== undefined) yield { type, text, part, ...metadata };
 }
 
 function toolCall(fields: Fields): ModelEvent {

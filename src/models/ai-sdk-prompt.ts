@@ -1,5 +1,5 @@
 import type { AiSdkCallOptions, AiSdkMessage, AiSdkToolResult } from './ai-sdk-types.ts';
-import type { ModelMessage, ModelRequest, ProposedCall, ProviderMetadata } from './model.ts';
+import type { ModelMessage, ModelRequest, ProposedCall, ProviderMetadata, ReplyPart } from './model.ts';
 
 type AssistantMessage = Extract<ModelMessage, { role: 'assistant' }>;
 type ToolMessage = Extract<ModelMessage, { role: 'tool' }>;
@@ -44,20 +44,38 @@ function promptMessage(message: ModelMessage): AiSdkMessage {
 }
 
 function assistantMessage(message: AssistantMessage): AiSdkMessage {
+  if (message.parts !== undefined) return { role: 'assistant', content: partsOf(message, message.parts) };
   const reasoning = (message.reasoning ?? []).map(({ text, providerMetadata }) => ({
     type: 'reasoning' as const,
     text,
     ...optionsOf(providerMetadata),
   }));
   const text = message.text === '' ? [] : [{ type: 'text' as const, text: message.text }];
-  const calls = message.calls.map((call) => ({
-    type: 'tool-call' as const,
+  return { role: 'assistant', content: [...reasoning, ...text, ...message.calls.map(toolCall)] };
+}
+
+type AssistantContent = Extract<AiSdkMessage, { role: 'assistant' }>['content'];
+
+/** A reply as it was said. A call that no part names comes last: its result needs it. */
+function partsOf({ calls }: AssistantMessage, parts: readonly ReplyPart[]): AssistantContent {
+  const left = new Map(calls.map((call) => [call.callId, call]));
+  const content = parts.flatMap((part): AssistantContent => {
+    if (part.type !== 'call') return [{ type: part.type, text: part.text, ...optionsOf(part.providerMetadata) }];
+    const call = left.get(part.callId);
+    left.delete(part.callId);
+    return call === undefined ? [] : [toolCall(call)];
+  });
+  return [...content, ...[...left.values()].map(toolCall)];
+}
+
+function toolCall(call: ProposedCall): AssistantContent[number] {
+  return {
+    type: 'tool-call',
     toolCallId: call.callId,
     toolName: call.toolName,
     input: shownArguments(call),
     ...optionsOf(call.providerMetadata),
-  }));
-  return { role: 'assistant', content: [...reasoning, ...text, ...calls] };
+  };
 }
 
 /** Providers take arguments back as an object. Malformed ones were refused; the refusal says why, so `{}` is enough. */

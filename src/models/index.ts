@@ -13,6 +13,7 @@ export {
   FINISH_REASONS,
   type FinishReason,
   type Model,
+  type ModelDelta,
   type ModelEvent,
   type ModelMessage,
   type ModelReasoning,
@@ -22,6 +23,7 @@ export {
   type ModelUsage,
   type ProposedCall,
   type ProviderMetadata,
+  type ReplyPart,
 } from './model.ts';
 export { readTurn, type ReadTurnOptions } from './read-turn.ts';
 export { recordedModel, recordedModelFromFile } from './recorded-model.ts';

@@ -16,6 +16,11 @@ export interface ModelReasoning {
   readonly providerMetadata?: ProviderMetadata;
 }
 
+/** A part of a reply, in its place among the others. A call is named; what it says stands among the reply's calls. */
+export type ReplyPart =
+  | { readonly type: 'text' | 'reasoning'; readonly text: string; readonly providerMetadata?: ProviderMetadata }
+  | { readonly type: 'call'; readonly callId: string };
+
 export type ModelMessage =
   | { readonly role: 'system'; readonly text: string }
   | { readonly role: 'user'; readonly text: string }
@@ -24,6 +29,8 @@ export type ModelMessage =
       readonly text: string;
       readonly calls: readonly ProposedCall[];
       readonly reasoning?: readonly ModelReasoning[];
+      /** Everything that the reply was made of, in its order: only for the model that made it. Then `reasoning` is in it. */
+      readonly parts?: readonly ReplyPart[];
     }
   | {
       readonly role: 'tool';
@@ -60,10 +67,21 @@ export interface ModelUsage {
   readonly outputTokens: number | null;
 }
 
+/** Text or reasoning as it comes. */
+export interface ModelDelta {
+  readonly type: 'text' | 'reasoning';
+  readonly text: string;
+  /**
+   * A number for the part of the reply that it belongs to: the first with a number begins the part, and the last metadata
+   * of a part counts. Without a number it goes on with what came before it, if that is of its kind; metadata closes it.
+   */
+  readonly part?: number;
+  readonly providerMetadata?: ProviderMetadata;
+}
+
 /** What a turn brings, in order. Deltas of a call are only counted; the call itself comes whole. */
 export type ModelEvent =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'reasoning'; readonly text: string; readonly providerMetadata?: ProviderMetadata }
+  | ModelDelta
   | { readonly type: 'arguments_delta'; readonly length: number }
   | { readonly type: 'call'; readonly call: ProposedCall }
   | { readonly type: 'finish'; readonly reason: FinishReason; readonly usage: ModelUsage };
@@ -83,6 +101,8 @@ export interface ModelReply {
   readonly text: string;
   readonly reasoning: readonly ModelReasoning[];
   readonly calls: readonly ProposedCall[];
+  /** All of it in its order: text, reasoning and calls. */
+  readonly parts: readonly ReplyPart[];
   readonly finishReason: FinishReason;
   readonly usage: ModelUsage;
 }

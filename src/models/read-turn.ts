@@ -1,23 +1,30 @@
 import {
+  asJsonValue,
   codePointsWithin,
   deadline,
   fail,
   type HoldfastError,
   HoldfastError as OurError,
   isBlank,
+  isJsonObject,
+  JSON_PROFILES,
+  type JsonProfile,
   LIMITS,
 } from '../core/index.ts';
 import {
   FINISH_REASONS,
   type FinishReason,
   type Model,
+  type ModelDelta,
   type ModelEvent,
   type ModelReasoning,
   type ModelReply,
   type ModelRequest,
   type ModelUsage,
   type ProposedCall,
+  type ProviderMetadata,
 } from './model.ts';
+import { PartsReader } from './parts-reader.ts';
 import { untilAborted } from './until-aborted.ts';
 
 export interface ReadTurnOptions {
@@ -28,10 +35,11 @@ export interface ReadTurnOptions {
 }
 
 /**
- * Asks a model for one turn and reads it to its end, counting before keeping: calls, arguments, text, events, time.
- * Throws `MODEL_REPLY_TOO_LARGE` (with the bound's name), `MODEL_REPLY_INVALID` (no finish, a call without an id, one
- * id twice, text that cannot be kept), `MODEL_FAILED`, or `MODEL_STOPPED` when the signal or the time-out ended it. Arguments are not read here:
- * malformed ones and unknown tools are answered to the model, call by call.
+ * Asks a model for one turn and reads it to its end, counting before keeping: calls, arguments, text, metadata, parts,
+ * events, time. Throws `MODEL_REPLY_TOO_LARGE` (with the bound's name), `MODEL_REPLY_INVALID` (no finish, a call without
+ * an id, one id twice, text or metadata that cannot be kept), `MODEL_FAILED`, or `MODEL_STOPPED` when the signal or the
+ * time-out ended it. Arguments are not read here: malformed ones and unknown tools are answered to the model, call by
+ * call.
  */
 export async function readTurn(
   model: Model,
@@ -58,11 +66,16 @@ export async function readTurn(
   return turn.reply();
 }
 
-type Bound = 'modelReplyCodeUnits' | 'modelArgumentsCodeUnits' | 'modelCallsInReply' | 'modelEventsInReply';
+type Bound =
+  | 'modelReplyCodeUnits'
+  | 'modelArgumentsCodeUnits'
+  | 'modelCallsInReply'
+  | 'modelPartsInReply'
+  | 'modelEventsInReply'
+  | 'modelMetadataBytes';
 
 class TurnReader {
-  #text: string[] = [];
-  #reasoning: ModelReasoning[] = [];
+  readonly #parts = new PartsReader();
   #calls = new Map<string, ProposedCall>();
   #finish: { readonly reason: FinishReason; readonly usage: ModelUsage } | null = null;
   #units = 0;
@@ -75,12 +88,8 @@ class TurnReader {
     if (this.#finish !== null) throw invalid('it goes on after its end');
     switch (event.type) {
       case 'text':
-        this.#spend(lengthOf(event.text));
-        this.#text.push(event.text);
-        return;
       case 'reasoning':
-        this.#spend(lengthOf(event.text));
-        this.#reasoning.push(reasoningOf(event));
+        this.#delta(event);
         return;
       case 'arguments_delta':
         this.#deltaUnits += event.length;
@@ -95,7 +104,23 @@ class TurnReader {
     }
   }
 
-  #call(call: ProposedCall): void {
+  #delta(event: ModelDelta): void {
+    const { providerMetadata, ...said } = event;
+    this.#spend(lengthOf(event.text));
+    if (!this.#parts.take({ ...said, ...this.#metadata(providerMetadata) }))
+      throw invalid('a part of it is both text and reasoning');
+    within('modelPartsInReply', this.#parts.count);
+  }
+
+  #metadata(given: unknown): { readonly providerMetadata?: ProviderMetadata } {
+    const read = readMetadata(given);
+    if (read === null) return {};
+    this.#spend(read.size);
+    return { providerMetadata: read.metadata };
+  }
+
+  #call(given: ProposedCall): void {
+    const { providerMetadata, ...call } = given;
     within('modelCallsInReply', this.#calls.size + 1);
     const units = lengthOf(call.argumentsText);
     within('modelArgumentsCodeUnits', units);
@@ -103,8 +128,9 @@ class TurnReader {
     if (!isName(call.callId, LIMITS.modelCallIdCodePoints)) throw invalid('a call has no usable id');
     if (!isName(call.toolName, LIMITS.modelToolNameCodePoints)) throw invalid('a call has no usable tool name');
     if (this.#calls.has(call.callId)) throw invalid('two calls have the same id');
-    checkMetadata(call.providerMetadata);
-    this.#calls.set(call.callId, call);
+    this.#calls.set(call.callId, { ...call, ...this.#metadata(providerMetadata) });
+    this.#parts.call(call.callId);
+    within('modelPartsInReply', this.#parts.count);
   }
 
   #spend(units: number): void {
@@ -114,20 +140,24 @@ class TurnReader {
 
   reply(): ModelReply {
     if (this.#finish === null) throw invalid('it ended early');
-    const text = this.#text.join('');
-    const reasoning = joined(this.#reasoning);
+    const { parts } = this.#parts;
     // Whole texts: a stream may cut between the halves of a pair.
-    for (const one of [text, ...reasoning.map((block) => block.text)])
-      if (!one.isWellFormed() || one.includes('\0')) throw invalid('its text has NUL or a lone surrogate');
+    const said = parts.filter((part) => part.type !== 'call');
+    for (const { text } of said)
+      if (!text.isWellFormed() || text.includes('\0')) throw invalid('its text has NUL or a lone surrogate');
     return {
-      text,
-      reasoning,
+      text: said.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+      reasoning: said.filter(({ type }) => type === 'reasoning').map(reasoningOf),
       calls: [...this.#calls.values()],
+      parts,
       finishReason: this.#finish.reason,
       usage: this.#finish.usage,
     };
   }
 }
+
+const reasoningOf = ({ text, providerMetadata }: ModelReasoning): ModelReasoning =>
+  providerMetadata === undefined ? { text } : { text, providerMetadata };
 
 /** A model may be a stranger's: what it calls text may be none, and has no length to count. */
 function lengthOf(text: unknown): number {
@@ -145,38 +175,22 @@ function usageOf(usage: unknown): ModelUsage {
   return { inputTokens: count(given['inputTokens']), outputTokens: count(given['outputTokens']) };
 }
 
-function reasoningOf(event: ModelReasoning): ModelReasoning {
-  checkMetadata(event.providerMetadata);
-  return event.providerMetadata === undefined
-    ? { text: event.text }
-    : { text: event.text, providerMetadata: event.providerMetadata };
-}
+/** Deep enough for whatever a provider says of a part, and for the record that it is kept in. */
+const METADATA: JsonProfile = { ...JSON_PROFILES.transcript, name: 'provider metadata', depth: 32, integers: 'safe' };
 
-/** Deltas of one block become one text; metadata comes with a block's last part and closes it. */
-function joined(parts: readonly ModelReasoning[]): readonly ModelReasoning[] {
-  const blocks: ModelReasoning[] = [];
-  let open = '';
-  for (const part of parts) {
-    open += part.text;
-    if (part.providerMetadata === undefined) continue;
-    blocks.push({ text: open, providerMetadata: part.providerMetadata });
-    open = '';
-  }
-  return open === '' ? blocks : [...blocks, { text: open }];
-}
-
-function checkMetadata(metadata: unknown): void {
-  if (metadata === undefined) return;
-  let size: number;
+/** The metadata as it can be kept, and its size in bytes; null for none. A member that is undefined is none. */
+function readMetadata(given: unknown): { readonly metadata: ProviderMetadata; readonly size: number } | null {
+  if (given === undefined || given === null) return null;
   try {
-    size = Buffer.byteLength(JSON.stringify(metadata));
-  } catch {
-    throw invalid('its metadata is not JSON');
+    const text = JSON.stringify(given);
+    const size = Buffer.byteLength(text);
+    if (size > LIMITS.modelMetadataBytes) throw tooLarge('modelMetadataBytes');
+    const metadata = asJsonValue(JSON.parse(text), METADATA);
+    if (isJsonObject(metadata)) return { metadata, size };
+  } catch (cause) {
+    if (cause instanceof OurError && cause.code === 'MODEL_REPLY_TOO_LARGE') throw cause;
   }
-  if (size > LIMITS.modelMetadataBytes)
-    throw fail('MODEL_REPLY_TOO_LARGE', 'The metadata of a reply is too large.', {
-      details: { limit: 'modelMetadataBytes', max: LIMITS.modelMetadataBytes },
-    });
+  throw invalid('its metadata is no JSON object that can be kept');
 }
 
 function isName(value: unknown, max: number): value is string {
@@ -184,8 +198,11 @@ function isName(value: unknown, max: number): value is string {
 }
 
 function within(limit: Bound, actual: number): void {
-  if (actual <= LIMITS[limit]) return;
-  throw fail('MODEL_REPLY_TOO_LARGE', `A reply of a model may have at most ${LIMITS[limit]} (${limit}).`, {
+  if (actual > LIMITS[limit]) throw tooLarge(limit);
+}
+
+function tooLarge(limit: Bound): HoldfastError {
+  return fail('MODEL_REPLY_TOO_LARGE', `A reply of a model may have at most ${LIMITS[limit]} (${limit}).`, {
     details: { limit, max: LIMITS[limit] },
   });
 }

@@ -159,11 +159,62 @@ check(
       text: 'I look.',
       reasoning: [{ text: 'let me see', providerMetadata: { p: { signature: 's' } } }],
       calls: [{ callId: 'c', toolName: 'look_up', argumentsText: '{"ref": 1.0}', providerMetadata: { p: { m: 1 } } }],
+      parts: [
+        { type: 'reasoning', text: 'let me see', providerMetadata: { p: { signature: 's' } } },
+        { type: 'text', text: 'I look.' },
+        { type: 'call', callId: 'c' },
+      ],
       finishReason: 'tool_calls',
       usage: { inputTokens: 7, outputTokens: 3 },
     });
   },
 );
+
+check('parts keep their places where a provider has several open at once, or uses a name again', async () => {
+  const model = mock(
+    { type: 'reasoning-start', id: '0', providerMetadata: { p: { item: 'a' } } },
+    { type: 'reasoning-delta', id: '0', delta: 'first' },
+    { type: 'text-start', id: '0' },
+    { type: 'text-delta', id: '0', delta: 'said' },
+    { type: 'reasoning-start', id: '1' },
+    { type: 'reasoning-delta', id: '1', delta: 'second' },
+    { type: 'reasoning-end', id: '0', providerMetadata: { p: { item: 'a', sealed: 's' } } },
+    { type: 'reasoning-end', id: '1' },
+    { type: 'reasoning-start', id: '0' },
+    { type: 'reasoning-delta', id: '0', delta: 'third' },
+    { type: 'text-end', id: '0', providerMetadata: { p: { item: 'm' } } },
+    FINISH,
+  );
+  const { parts } = await readTurn(aiSdkModel(model), request());
+  assert.deepEqual(parts, [
+    { type: 'reasoning', text: 'first', providerMetadata: { p: { item: 'a', sealed: 's' } } },
+    { type: 'text', text: 'said', providerMetadata: { p: { item: 'm' } } },
+    { type: 'reasoning', text: 'second' },
+    { type: 'reasoning', text: 'third' },
+  ]);
+});
+
+check('a reply is given to a provider part by part, and a call that no part names comes last', async () => {
+  const model = mock(FINISH);
+  const call = (callId: string) => ({ callId, toolName: 'look_up', argumentsText: '{}' });
+  const parts = [
+    { type: 'text', text: 'one' },
+    { type: 'call', callId: 'b' },
+    { type: 'reasoning', text: 'hm', providerMetadata: { p: { s: 1 } } },
+    { type: 'call', callId: 'nobody' },
+    { type: 'text', text: 'two' },
+  ] as const;
+  const said = { role: 'assistant', text: 'onetwo', calls: [call('a'), call('b')], parts } as const;
+  await readTurn(aiSdkModel(model), request({ messages: [said] }));
+  const asked = (toolCallId: string) => ({ type: 'tool-call', toolCallId, toolName: 'look_up', input: {} });
+  assert.deepEqual(model.doStreamCalls[0]?.prompt[0]?.content, [
+    { type: 'text', text: 'one' },
+    asked('b'),
+    { type: 'reasoning', text: 'hm', providerOptions: { p: { s: 1 } } },
+    { type: 'text', text: 'two' },
+    asked('a'),
+  ]);
+});
 
 check('what a provider says at the beginning of its reasoning is kept where its end says nothing', async () => {
   const model = mock(

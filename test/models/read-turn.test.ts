@@ -43,6 +43,10 @@ check('a turn is read whole, in order, with its raw arguments, and shown as it c
     text: 'ab',
     reasoning: [],
     calls: [{ callId: '1', toolName: 't', argumentsText: '{"n": 1.0, broken' }],
+    parts: [
+      { type: 'text', text: 'ab' },
+      { type: 'call', callId: '1' },
+    ],
     finishReason: 'stop',
     usage: { inputTokens: 1, outputTokens: 2 },
   });
@@ -137,15 +141,64 @@ check('a function that plays a model and returns what is no reply is refused, no
     assert.equal(await codeOf(functionModel(() => reply as unknown as FunctionReply)), 'MODEL_REPLY_INVALID');
 });
 
+check('the parts of a reply are kept in the order in which they began, whatever comes between', async () => {
+  const said = (given: object) => ({ providerMetadata: { p: given } });
+  const { text, reasoning, parts } = await readTurn(
+    streaming(
+      { type: 'reasoning', text: 'a', part: 1, ...said({ item: 'r' }) },
+      { type: 'text', text: 'one ', part: 2 },
+      { type: 'reasoning', text: 'b', part: 1, ...said({ item: 'r', sealed: undefined, seal: 's' }) },
+      call('1'),
+      { type: 'text', text: 'two', part: 3 },
+      { type: 'text', text: '', part: 4 },
+      { type: 'reasoning', text: 'c' },
+      { type: 'reasoning', text: 'd', ...said({ seal: 't' }) },
+      { type: 'reasoning', text: 'e' },
+      { type: 'text', text: '', ...said({ seal: 'u' }) },
+      FINISH,
+    ),
+    request(),
+  );
+  assert.equal(text, 'one two');
+  assert.deepEqual(
+    reasoning.map((one) => one.text),
+    ['ab', 'cd', 'e'],
+  );
+  assert.deepEqual(parts, [
+    { type: 'reasoning', text: 'ab', ...said({ item: 'r', seal: 's' }) },
+    { type: 'text', text: 'one ' },
+    { type: 'call', callId: '1' },
+    { type: 'text', text: 'two' },
+    { type: 'reasoning', text: 'cd', ...said({ seal: 't' }) },
+    { type: 'reasoning', text: 'e' },
+    { type: 'text', text: '', ...said({ seal: 'u' }) },
+  ]);
+});
+
+check('the parts of a reply are bounded, and none is both text and reasoning', async () => {
+  const parts = (count: number) => Array.from({ length: count }, (_, part) => ({ type: 'text', text: 'x', part }));
+  assert.equal(await codeOf(streaming(...parts(4096), FINISH)), 'read');
+  assert.equal(await codeOf(streaming(...parts(4097), FINISH)), 'MODEL_REPLY_TOO_LARGE modelPartsInReply');
+  assert.equal(await codeOf(streaming(...parts(4096), call('1'), FINISH)), 'MODEL_REPLY_TOO_LARGE modelPartsInReply');
+  const both = [{ type: 'text', text: 'x', part: 1 }, { type: 'reasoning', text: 'y', part: 1 }, FINISH];
+  assert.equal(await codeOf(streaming(...both)), 'MODEL_REPLY_INVALID');
+});
+
 check('metadata is bounded and must be JSON', async () => {
   const withMetadata = (providerMetadata: unknown) =>
     streaming({ type: 'call', call: { callId: '1', toolName: 't', argumentsText: '', providerMetadata } }, FINISH);
-  assert.equal(await codeOf(withMetadata({ p: { signature: 'x'.repeat(60_000) } })), 'read');
-  assert.equal(
-    await codeOf(withMetadata({ p: { signature: 'x'.repeat(66_000) } })),
-    'MODEL_REPLY_TOO_LARGE modelMetadataBytes',
-  );
-  assert.equal(await codeOf(withMetadata({ p: 1n })), 'MODEL_REPLY_INVALID');
+  const most = 1_048_576 - JSON.stringify({ p: '' }).length;
+  assert.equal(await codeOf(withMetadata({ p: 'x'.repeat(most) })), 'read');
+  assert.equal(await codeOf(withMetadata({ p: 'x'.repeat(most + 1) })), 'MODEL_REPLY_TOO_LARGE modelMetadataBytes');
+  const sealed = { type: 'reasoning', text: '', providerMetadata: { p: 'x'.repeat(most) } };
+  assert.equal(await codeOf(streaming(sealed, sealed, sealed, sealed, FINISH)), 'read');
+  const above = [sealed, sealed, sealed, sealed, { type: 'text', text: 'x' }, FINISH];
+  assert.equal(await codeOf(streaming(...above)), 'MODEL_REPLY_TOO_LARGE modelReplyCodeUnits');
+  assert.equal(await codeOf(withMetadata(null)), 'read');
+  let deep: unknown = 1;
+  for (let level = 0; level < 33; level += 1) deep = { deep };
+  for (const unusable of [{ p: 1n }, { p: '\ud800' }, { p: 1e300 }, { p: deep }, 'text', [], () => 1])
+    assert.equal(await codeOf(withMetadata(unusable)), 'MODEL_REPLY_INVALID');
 });
 
 check('a model that never answers is stopped by the signal and by the time-out, and told so', async () => {

@@ -7,7 +7,7 @@ export const modelsLimits = {
   modelReplyCodeUnits: {
     max: 4 * 1024 * KIB,
     unit: 'code units',
-    why: 'Text, reasoning and arguments of one reply together; far above what any model writes in a turn.',
+    why: 'Text, reasoning, arguments and metadata of one reply together; far above what any model writes in a turn.',
   },
   modelArgumentsCodeUnits: {
     max: 1024 * KIB,
@@ -15,6 +15,11 @@ export const modelsLimits = {
     why: 'Raw arguments of one call are held until they are read; above 64 KiB that reading refuses them.',
   },
   modelCallsInReply: { max: 128, unit: 'items', why: 'Each call is stored, shown and perhaps approved by a person.' },
+  modelPartsInReply: {
+    max: 4_096,
+    unit: 'items',
+    why: 'Each part is kept with its reply, and given back in its place.',
+  },
   modelEventsInReply: { max: 250_000, unit: 'items', why: 'A stream of empty events would never end.' },
   modelCallIdCodePoints: { max: 255, unit: 'code points', why: 'The operations contract for identifiers.' },
   modelToolNameCodePoints: {
@@ -23,9 +28,9 @@ export const modelsLimits = {
     why: 'No registered name is longer; invented ones may be.',
   },
   modelMetadataBytes: {
-    max: 64 * KIB,
+    max: 1024 * KIB,
     unit: 'bytes',
-    why: 'Signatures that a provider wants back are a few kilobytes.',
+    why: 'Signatures that a provider wants back are a few kilobytes; reasoning that it gives sealed is as long as that.',
   },
   modelReplyTokens: {
     max: 1_000_000_000,
