@@ -18,6 +18,8 @@ export interface Reply {
   readonly text: string | null;
   readonly provider?: string;
   readonly model?: string;
+  /** What the model is given back of it beside its text and calls. */
+  readonly wireState?: JsonValue;
   readonly usage?: JsonValue;
   readonly costUsd?: number;
   readonly calls: readonly { readonly proposal: ProposedCall; readonly checked: Checked }[];
@@ -45,7 +47,7 @@ export async function propose(
   reply: Reply,
   terms: Pick<ProposalTerms, 'askForEach'>,
 ): Promise<Proposed> {
-  const { kind, text, provider, model, usage, costUsd, ticketId, calls } = reply;
+  const { kind, text, provider, model, wireState, usage, costUsd, ticketId, calls } = reply;
   const { id: groupId, next: first } = await openGroup(tx, context.sessions, place.principal, {
     rootFrameId: place.rootFrameId,
     branchId: place.branchId,
@@ -55,6 +57,7 @@ export async function propose(
     ...(text === null ? {} : { assistantContent: text }),
     ...(provider === undefined ? {} : { provider }),
     ...(model === undefined ? {} : { model }),
+    ...(wireState === undefined ? {} : { wireState }),
     ...(usage === undefined ? {} : { usage }),
     ...(costUsd === undefined ? {} : { costUsd }),
     ...(ticketId === undefined ? {} : { ticketId }),

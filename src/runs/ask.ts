@@ -65,7 +65,7 @@ function askOnce(
   const request = { messages, tools, signal, ...(agent.settings ? { settings: agent.settings } : {}) };
   return readTurn(agent.model, request, {
     onEvent: (event) => {
-      if (event.type === 'text') listener.onText?.(event.text);
+      if (event.type === 'text' && event.text !== '') listener.onText?.(event.text);
     },
   });
 }

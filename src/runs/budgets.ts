@@ -74,8 +74,11 @@ export const CHARACTERS_PER_TOKEN = 4;
 /** A rough count, from the lengths of texts alone: the same for the same messages. */
 export function estimatedTokens(messages: readonly ModelMessage[]): number {
   const characters = messages.reduce((sum, message) => {
-    const calls = message.role === 'assistant' ? message.calls : [];
-    return sum + message.text.length + calls.reduce((more, { argumentsText }) => more + argumentsText.length, 0);
+    const { calls, parts = [] } = message.role === 'assistant' ? message : { calls: [] };
+    const reasoned = parts.reduce((more, part) => more + (part.type === 'reasoning' ? part.text.length : 0), 0);
+    return (
+      sum + message.text.length + reasoned + calls.reduce((more, { argumentsText }) => more + argumentsText.length, 0)
+    );
   }, 0);
   return Math.ceil(characters / CHARACTERS_PER_TOKEN);
 }

@@ -35,7 +35,7 @@ export async function compactIfLong(
   withinMs: number,
 ): Promise<Compacted> {
   const { run, agent } = driving;
-  const messages = messagesOf(agent.instructions, groups);
+  const messages = messagesOf(agent.instructions, groups, agent.model.id);
   if (agent.compactAboveTokens === null || estimatedTokens(messages) <= agent.compactAboveTokens) return 'nothing';
   const plan = planCompaction(groups, run.place.turnId);
   if (plan === null) return 'nothing';

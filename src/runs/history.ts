@@ -11,6 +11,7 @@ import {
 } from '../sessions/index.ts';
 import type { ReadTx } from '../store/index.ts';
 import { type CoverNote, coverOf, isShown, newestCompaction } from './compaction-record.ts';
+import { replyAsSaid } from './reply-state.ts';
 import { SIDE_BRANCH_GROUP, sideBranchOf, type ToldSideBranch } from './side-branch/told.ts';
 import { cameFromElsewhere, contentOf, eventsOf, type HistoryItem, isReply, itemsOf } from './told-groups.ts';
 
@@ -87,9 +88,14 @@ export async function withCalls(tx: ReadTx, principal: Principal, group: ActionG
 
 /**
  * What a model is shown again: the ledger's groups as messages, nothing else. A call without a result is unknown. What
- * the newest compaction speaks for is left out, but for what it names as kept.
+ * the newest compaction speaks for is left out, but for what it names as kept. The model of that name is given its own
+ * replies as it said them: their parts, what it reasoned, and what its provider said of them.
  */
-export function messagesOf(instructions: string | null, groups: readonly GroupWithCalls[]): ModelMessage[] {
+export function messagesOf(
+  instructions: string | null,
+  groups: readonly GroupWithCalls[],
+  model: string | null = null,
+): ModelMessage[] {
   const messages: ModelMessage[] = instructions === null ? [] : [{ role: 'system', text: instructions }];
   const compacted = newestCompaction(groups);
   if (compacted) messages.push({ role: 'user', text: `[Summary of what came before]\n${compacted.summary}` });
@@ -97,7 +103,7 @@ export function messagesOf(instructions: string | null, groups: readonly GroupWi
     if (compacted && !isShown(compacted, group)) continue;
     if (told) messages.push(...messagesOfTold(told));
     else if (group.kind === 'user') messages.push({ role: 'user', text: contentOf(group) });
-    else if (isReply(group)) messages.push(...replyMessages(group, calls));
+    else if (isReply(group)) messages.push(...replyMessages(group, calls, model));
   }
   return messages;
 }
@@ -121,14 +127,15 @@ function messagesOfTold(told: readonly HistoryItem[]): ModelMessage[] {
   });
 }
 
-function replyMessages(group: ActionGroup, calls: readonly LedgerCall[]): ModelMessage[] {
+function replyMessages(group: ActionGroup, calls: readonly LedgerCall[], model: string | null): ModelMessage[] {
   const proposed = calls.map(({ callId, toolName, proposedText }) => ({
     callId,
     toolName,
     argumentsText: proposedText ?? '{}',
   }));
+  const said = { text: group.assistantContent ?? '', calls: proposed };
   return [
-    { role: 'assistant', text: group.assistantContent ?? '', calls: proposed },
+    { role: 'assistant', ...said, ...replyAsSaid(group.wireState, model, said) },
     ...calls.map(
       (call): ModelMessage => ({
         role: 'tool',

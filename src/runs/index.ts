@@ -20,6 +20,7 @@ export {
 export type { RunPlace, RunRecord, RunStatus } from './model.ts';
 export { namingRun } from './naming-run.ts';
 export { auditRunRecords, findDamagedRuns, type ProofContext } from './orphans.ts';
+export { isReplyState } from './reply-state.ts';
 export { findRunOfTurn, type RunPage, runTree } from './run-store.ts';
 export { type ResumeOptions, Runs } from './service.ts';
 export type { RunHandle } from './carried-runs.ts';

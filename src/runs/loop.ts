@@ -74,7 +74,7 @@ async function nextReply(
     if (came === 'compacted') return { end: 'ended', unwritten: [] };
     // What was spent in vain counts against what the turn may spend; it has its whole history, and nobody asks again.
     if (came === 'no_summary') return await nextReply(context, driving, groups, unwritten, false);
-    const messages = messagesOf(driving.agent.instructions, groups);
+    const messages = messagesOf(driving.agent.instructions, groups, driving.agent.model.id);
     const reply = await askModel(context, driving, messages, withinMs);
     const proposed = await commitReply(context, driving, messages, reply, unwritten, bounds.callsLeft);
     for (const standing of proposed.standings) driving.listener.onProposed?.(standing);

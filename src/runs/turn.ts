@@ -15,6 +15,7 @@ import type { Driving, RunsContext } from './context.ts';
 import { cutNote } from './cut-reply.ts';
 import { isFollowUp } from './follow-up.ts';
 import { placeOf, writeResults } from './group.ts';
+import { replyState } from './reply-state.ts';
 import { countTurn, isStopAsked } from './run-store.ts';
 import { comeToStand } from './stand.ts';
 
@@ -98,6 +99,7 @@ function replyToWrite({ agent }: Driving, reply: ModelReply, calls: readonly Che
     kind: reply.calls.length === 0 ? 'finalize' : 'native_tools',
     text: reply.text === '' ? null : reply.text,
     model: agent.model.id,
+    wireState: replyState(agent.model.id, reply),
     usage: { input_tokens: reply.usage.inputTokens, output_tokens: reply.usage.outputTokens, ...cutNote(reply) },
     calls,
   } as const;

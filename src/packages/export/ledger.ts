@@ -14,6 +14,7 @@ import {
   portableEvents,
   type StoredEvent,
 } from '../../sessions/index.ts';
+import { isReplyState } from '../../runs/index.ts';
 import type { ReadTx } from '../../store/index.ts';
 import { type DocumentTools, groupsOfBranch, PAGE_ROWS, pages } from './documents.ts';
 import { type DocumentMembers, RecordTexts, StagedRecord } from './staged.ts';
@@ -48,7 +49,8 @@ function groupDocument(group: ActionGroup, events: AsyncIterable<RecordTexts>): 
     kind: group.kind,
     provider: group.provider,
     model: group.model,
-    wire_state: group.wireState,
+    // What a model reasoned, and what its provider said of that, is for that model here: it does not travel.
+    wire_state: isReplyState(group.wireState) ? null : group.wireState,
     assistant_content: group.assistantContent,
     assistant_message: isJsonObject(group.assistantMessage) ? group.assistantMessage : null,
     usage: isJsonObject(group.usage) ? group.usage : null,

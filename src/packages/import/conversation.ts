@@ -7,6 +7,7 @@ import {
   screenInjection,
 } from '../../core/index.ts';
 import { type LedgerPart, sessionMessages } from '../../archive/index.ts';
+import { isReplyState } from '../../runs/index.ts';
 import type { ActionEvent, ActionGroup, ExecutionAttempt, Message } from '../../sessions/index.ts';
 import { withoutProof } from './delivery-text.ts';
 import { Fields, fieldsOf, wrongField } from './fields.ts';
@@ -220,7 +221,7 @@ export class LedgerPlan {
       kind: row.filled('kind') ?? 'unknown',
       provider: row.text('provider'),
       model: row.text('model'),
-      wireState: ids.rename(row.value('wire_state'), WIRE_KINDS),
+      wireState: this.#wireState(row.value('wire_state')),
       assistantContent: content === null ? null : screen.text(content).text,
       assistantMessage: this.#message(row.object('assistant_message'), screen),
       usage: row.object('usage'),
@@ -228,6 +229,11 @@ export class LedgerPlan {
       sealedAt: null,
       createdAt: row.count('created_at') ?? 0,
     };
+  }
+
+  /** What a model here is given back of its own replies never comes from elsewhere. */
+  #wireState(state: JsonValue): JsonValue {
+    return isReplyState(state) ? null : this.#ids.rename(state, WIRE_KINDS);
   }
 
   #message(message: JsonObject | null, screen: InjectionScreen): JsonValue {

@@ -120,7 +120,7 @@ async function takeTurn(
 ): Promise<void> {
   const { agent, run } = driving;
   const before = groups.filter(({ group }) => group.position < at.group.position);
-  const messages = [...messagesOf(agent.instructions, before), ...messagesOfSideBranch(branch)];
+  const messages = [...messagesOf(agent.instructions, before, agent.model.id), ...messagesOfSideBranch(branch)];
   const reply = await ask(context, driving, { messages, tools: [], withinMs });
   const used = { ...usageOf(driving, messages, reply), now: context.calls.clock.nowMs() };
   await context.calls.store.write('runs.side-branch-turn', async (tx) => {
