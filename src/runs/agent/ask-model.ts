@@ -28,10 +28,10 @@ function settingsOf({ temperature, extraLlmParams }: RunConfig): ModelSettings {
 }
 
 /** A reply as the message that is stored of it. */
-export function replyMessage(reply: ModelReply) {
+export function replyMessage({ context: { model } }: Driving, reply: ModelReply) {
   return {
     role: 'assistant',
-    content: replyContent(reply),
+    content: replyContent(reply, model.id),
     promptTokens: reply.usage.inputTokens,
     completionTokens: reply.usage.outputTokens,
   } as const;

@@ -10,6 +10,7 @@ import {
 } from '../../core/index.ts';
 import type { ModelMessage, ModelReply, ProposedCall } from '../../models/index.ts';
 import { cutNote } from '../cut-reply.ts';
+import { replyAsSaid, replyState } from '../reply-state.ts';
 import { messagesOfBranch, type SideBranch } from '../side-branch/model.ts';
 import type { TraceMessage } from '../trace/model.ts';
 import type { TraceStore } from '../trace/port.ts';
@@ -76,27 +77,36 @@ export interface AssistantTurn {
   readonly calls: readonly ProposedCall[];
 }
 
-/** What a model is shown of the main line. */
-export function mainPrompt(system: string, conversation: Conversation): readonly ModelMessage[] {
-  return [...systemMessage(system), ...conversation.mainLine.map(shown)];
+/** What the model of that name is shown of the main line. */
+export function mainPrompt(system: string, conversation: Conversation, model: string): readonly ModelMessage[] {
+  return [...systemMessage(system), ...conversation.mainLine.map((one) => shown(one, model))];
 }
 
 /** What a model is shown in a side branch: the main line up to where it began, and the branch's own messages. */
-export function branchPrompt(system: string, conversation: Conversation, branch: SideBranch): readonly ModelMessage[] {
+export function branchPrompt(
+  system: string,
+  conversation: Conversation,
+  branch: SideBranch,
+  model: string,
+): readonly ModelMessage[] {
   const before = conversation.mainLine.filter((one) => one.sequence <= branch.startHeadSequence);
   const own = messagesOfBranch(branch, conversation.messages);
-  return [...systemMessage(system), ...[...before, ...own].map(shown)];
+  return [...systemMessage(system), ...[...before, ...own].map((one) => shown(one, model))];
 }
 
 function systemMessage(text: string): ModelMessage[] {
   return text === '' ? [] : [{ role: 'system', text }];
 }
 
-function shown(message: TraceMessage): ModelMessage {
+function shown(message: TraceMessage, model: string): ModelMessage {
   const { content, role } = message;
   if (role === 'user') return { role, text: typeof content === 'string' ? content : canonicalJson(content) };
   const text = textMember(content, 'text');
-  if (role === 'assistant') return { role, text, calls: callsOf(message) };
+  if (role === 'assistant') {
+    const said = { text, calls: callsOf(message) };
+    const state = isJsonObject(content) ? (content['wire_state'] ?? null) : null;
+    return { role, ...said, ...replyAsSaid(state, model, said) };
+  }
   const isError = isJsonObject(content) && content['is_error'] === true;
   const of = { callId: textMember(content, 'tool_call_id'), toolName: textMember(content, 'tool_name') };
   return { role, ...of, text, isError };
@@ -109,9 +119,14 @@ export function textMember(content: JsonValue, key: string): string {
   throw fail('TRACE_CORRUPT', `The stored trace cannot be trusted: a message without ${key}.`);
 }
 
-/** The stored content of a reply, in the shape of the chat formats. */
-export function replyContent(reply: Pick<ModelReply, 'text' | 'calls' | 'finishReason'>): JsonObject {
+/** The stored content of a reply of a model, in the shape of the chat formats; `wire_state` is for that model alone. */
+export function replyContent(
+  reply: Pick<ModelReply, 'text' | 'calls' | 'parts' | 'finishReason'>,
+  model: string,
+): JsonObject {
+  const state = replyState(model, reply);
   return {
+    ...(state === null ? {} : { wire_state: state }),
     text: reply.text,
     ...cutNote(reply),
     tool_calls: reply.calls.map(({ callId, toolName, argumentsText }) => ({

@@ -65,8 +65,8 @@ async function spentAt(driving: Driving, turn: number): Promise<string | null> {
 
 async function nextReply(driving: Driving, system: string): Promise<AssistantTurn> {
   const { conversation } = driving;
-  const reply = await askModel(driving, mainPrompt(system, conversation), true);
-  const message = await conversation.add({ ...replyMessage(reply), parentSequence: conversation.head });
+  const reply = await askModel(driving, mainPrompt(system, conversation, driving.context.model.id), true);
+  const message = await conversation.add({ ...replyMessage(driving, reply), parentSequence: conversation.head });
   return { message, calls: reply.calls };
 }
 

@@ -29,7 +29,8 @@ export async function runSideBranch(driving: Driving, system: string): Promise<v
     throw fail('RUN_BRANCH_UNKNOWN', `No side branch of the kind ${branch.type.slice(0, 64)} is registered.`);
   for (let used = turnsUsed(branch, conversation.messages); used < branch.maxTurns; used += 1) {
     if (await isStopped(driving)) return;
-    const reply = await askModel(driving, branchPrompt(system, conversation, branch), false);
+    const prompt = branchPrompt(system, conversation, branch, context.model.id);
+    const reply = await askModel(driving, prompt, false);
     await addTurn(driving, branch, reply);
     await noteTurn(driving, { ...branch, turnsUsed: used + 1 });
     if (reply.calls.length === 0) break;
@@ -37,10 +38,11 @@ export async function runSideBranch(driving: Driving, system: string): Promise<v
   await closeBranch(driving, branch);
 }
 
-async function addTurn({ conversation }: Driving, branch: SideBranch, reply: ModelReply): Promise<void> {
+async function addTurn(driving: Driving, branch: SideBranch, reply: ModelReply): Promise<void> {
+  const { conversation } = driving;
   const own = { branchType: branch.type, branchId: branch.branchId };
   const before = messagesOfBranch(branch, conversation.messages).at(-1)?.sequence ?? branch.startHeadSequence;
-  const message = await conversation.add({ ...replyMessage(reply), ...own, parentSequence: before });
+  const message = await conversation.add({ ...replyMessage(driving, reply), ...own, parentSequence: before });
   for (const call of reply.calls) {
     const text = `The tool ${call.toolName.slice(0, 64)} is not allowed in a side branch.`;
     const content = resultContent(call, deniedOutcome({ denied: true, code: 'TOOL_NOT_ALLOWED', text }));

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { type AgentRunner, runConfig, type RunBudgets } from '../../../src/runs/index.ts';
 import { tool, ToolRegistry } from '../../../src/tools/index.ts';
 import { assert, check, manualClock } from '../../support/index.ts';
+import { noteTool } from '../../calls/desk.ts';
+import { DONE, GIVEN_BACK, PLAIN, reasoningModel, repliesAsked, THINKING } from '../../runs/reasoning-model.ts';
 import { APPROVE, batchOf, BOTH, desk, scripted, statusOf, TOOLS } from './agents.ts';
 
 const GO = [{ role: 'user', content: 'go' }] as const;
@@ -64,6 +66,24 @@ check('a run in files whose last reply was cut says so, and keeps why beside the
     assert.deepEqual([result.status, result.text, result.cut], ['completed', 'half a', cut]);
     const told = (await at.home.traces.getTraceMessages('cut-run')).at(-1)?.content as Record<string, unknown>;
     assert.deepEqual(told, { text: 'half a', tool_calls: [], ...(cut === null ? {} : { finish_reason: cut }) });
+  }
+});
+
+check('a run in files gives its model its own reasoning back, and another model plain text and calls', async (t) => {
+  const at = await desk(t);
+  const tools = new ToolRegistry();
+  tools.register(noteTool({ effect: 'read' }));
+  const config = (traceId: string) => runConfig({ traceId, tools: ['take_note'] });
+  for (const [modelId, said] of [
+    ['thinker', GIVEN_BACK],
+    ['other', PLAIN],
+  ] as const) {
+    const model = reasoningModel([THINKING, []]);
+    assert.equal((await at.again({ tools, model }).run(GO, config(modelId))).status, 'failed');
+    assert.deepEqual(repliesAsked(model), [GIVEN_BACK]);
+    const later = reasoningModel([DONE], modelId);
+    assert.equal((await at.again({ tools, model: later }).run(GO, config(modelId))).text, 'Done.');
+    assert.deepEqual(repliesAsked(later), [said]);
   }
 });
 
