@@ -8,7 +8,7 @@ import type { Runtime } from './runtime.ts';
 
 /** An operation as `--json` and HTTP carry it. Snake case, closed. */
 export function operationDocument(view: OperationView): JsonObject {
-  const { receipt, verdict, lateReceipt } = view;
+  const { receipt, verdict, lateReceipt, otherAnswers } = view;
   return {
     status_ref: view.statusRef,
     tool: view.tool,
@@ -29,6 +29,12 @@ export function operationDocument(view: OperationView): JsonObject {
     completed_at: view.completedAt,
     receipt: receipt && { receipt_id: receipt.receiptId, observed_at: receipt.observedAt, result: receipt.resultJson },
     late_receipt: lateReceipt && { receipt_id: lateReceipt.receiptId, observed_at: lateReceipt.observedAt },
+    other_answers: otherAnswers.map(({ receiptId, downstreamRequestId, resultJson, toldAt }) => ({
+      receipt_id: receiptId,
+      downstream_request_id: downstreamRequestId,
+      result: resultJson,
+      told_at: toldAt,
+    })),
     verdict: verdict && {
       verdict: verdict.verdict,
       source: verdict.source,

@@ -24,12 +24,13 @@ function known(view: OperationView, colours: Colours): string {
 
 /** One operation in one line. */
 export function operationRow(view: OperationView, colours: Colours): string {
-  return `${view.statusRef}  ${displayText(view.tool)}  ${known(view, colours)}`;
+  const otherwise = view.otherAnswers.length > 0 ? colours.red('  answered otherwise by another delivery') : '';
+  return `${view.statusRef}  ${displayText(view.tool)}  ${known(view, colours)}${otherwise}`;
 }
 
 /** An operation whole: what is known, what is not, and what settles it: `first` before a person's verdict. */
 export function operationLines(view: OperationView, colours: Colours, first: string): readonly string[] {
-  const { verdict, receipt, lateReceipt, statusRef } = view;
+  const { verdict, receipt, lateReceipt, otherAnswers, statusRef } = view;
   return [
     `${displayText(view.tool)}  ${known(view, colours)}`,
     `  reference  ${statusRef}`,
@@ -49,6 +50,11 @@ export function operationLines(view: OperationView, colours: Colours, first: str
     ...(lateReceipt
       ? [`  later      a receipt turned up after the verdict: ${displayText(lateReceipt.receiptId)}`]
       : []),
+    ...otherAnswers.map(
+      ({ receiptId, resultJson }) =>
+        `  otherwise  another delivery answered ${displayText(resultJson)} (${displayText(receiptId)})`,
+    ),
+    ...(otherAnswers.length > 0 ? ['  look       on the other side, whether it happened more than once'] : []),
     ...settling(view, first),
   ];
 }

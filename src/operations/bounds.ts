@@ -15,5 +15,7 @@ export const AUDIT_PAGE_ROWS = 500;
 export const MAX_LIST_ROWS = 200;
 /** A verdict's reason, in code points: long enough for a ticket's link and a sentence. */
 export const MAX_REASON_CHARS = 2_000;
+/** Answers beside the one that is kept: enough to see that a key is not honoured, whoever goes on delivering. */
+export const MAX_OTHER_ANSWERS = 8;
 export const SCHEMA_VERSION = 'persistent-tool-runtime-v3';
 export const OUTBOX_SCHEMA_VERSION = 'tool-outbox-event-v1';

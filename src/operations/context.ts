@@ -8,7 +8,7 @@ import type { OperationQueries } from './queries.ts';
 
 /** What changed, for whoever keeps an ordered feed of changes in the same transaction. */
 export interface OperationChange {
-  readonly kind: 'reserved' | 'leased' | 'succeeded' | 'settled' | 'receipt_kept';
+  readonly kind: 'reserved' | 'leased' | 'succeeded' | 'settled' | 'receipt_kept' | 'answered_otherwise';
   readonly tenant: string;
   readonly statusRef: string;
 }

@@ -74,6 +74,7 @@ export {
   type OperationRecord,
   type OperationTool,
   type OperationTools,
+  type OtherAnswer,
   Principal,
   type ProcessOutcome,
   PROVIDER_PROFILES,

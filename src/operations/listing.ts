@@ -3,7 +3,8 @@ import { MAX_LIST_ROWS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
 import { recordBroken } from './evidence.ts';
 import { requireRecord } from './host-context.ts';
-import type { OperationRecord, Principal, Scope, StoredReceipt, Verdict } from './model.ts';
+import type { OperationRecord, OtherAnswer, Principal, Scope, StoredReceipt, Verdict } from './model.ts';
+import { type AnswerOf, answersOf } from './other-answers.ts';
 import {
   BEYOND_NUMBERS,
   exact,
@@ -17,7 +18,7 @@ import {
 import { lookedFor, readWhole } from './results.ts';
 import { operationNotFound } from './settle.ts';
 import { storedDamage } from './stored-proof.ts';
-import type { Row } from '../store/index.ts';
+import type { ReadTx, Row } from '../store/index.ts';
 
 /** What is known about an operation's effect, in one word. */
 export type KnownOutcome = 'not_tried' | 'in_progress' | 'unknown' | 'done' | 'not_done';
@@ -43,6 +44,8 @@ export interface OperationView {
   readonly verdict: Verdict | null;
   /** A receipt that turned up after the verdict: kept beside it, and it may contradict it. */
   readonly lateReceipt: StoredReceipt | null;
+  /** What other deliveries of the same key answered, if that is not what the kept receipt says: look whether it happened twice. */
+  readonly otherAnswers: readonly OtherAnswer[];
   /** Why its record cannot be believed, or null. What is known of it is then `unknown`, whatever its columns say. */
   readonly damage: string | null;
 }
@@ -72,7 +75,7 @@ export function knownOutcome(operation: OperationRecord, outbox: OutboxRecord | 
 }
 
 /** A row as people read it, whatever somebody wrote into it: one that is damaged keeps no other from being shown. */
-function viewOf(row: Row, now: number): OperationView {
+function viewOf(row: Row, answers: readonly AnswerOf[], now: number): OperationView {
   const { plain, isExact } = numbersOf(row);
   const whole = wholeOf(plain);
   const { operation, outbox, downstream, local } = whole;
@@ -96,8 +99,19 @@ function viewOf(row: Row, now: number): OperationView {
     receipt: local,
     verdict: operation.verdict,
     lateReceipt: operation.verdict ? downstream : null,
+    otherAnswers: answers.filter(({ pk }) => pk === operation.pk).map(({ answer }) => answer),
     damage,
   };
+}
+
+/** What other deliveries of these operations answered; a ledger of operations alone has no place for it. */
+async function answersBeside(
+  tx: ReadTx,
+  { withVerdicts }: OperationsContext,
+  rows: readonly Row[],
+): Promise<readonly AnswerOf[]> {
+  const pks = rows.map((row) => numbersOf(row).plain['operation_pk'] as number);
+  return withVerdicts ? answersOf(tx, pks) : [];
 }
 
 const DEFAULT_LIMIT = 50;
@@ -114,12 +128,13 @@ export async function listOperations(
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIST_ROWS)
     throw fail('INVALID_VALUE', `limit must be a whole number from 1 to ${MAX_LIST_ROWS}.`);
   if (!Number.isSafeInteger(before) || before < 1) throw fail('INVALID_VALUE', 'before must be a page mark.');
-  const rows = await context.store.read('operations.list', (tx) =>
-    tx.all(exact(context.queries.listPage(open)), [principal.tenant, before, limit + 1]),
-  );
+  const [rows, answers] = await context.store.read('operations.list', async (tx) => {
+    const found = await tx.all(exact(context.queries.listPage(open)), [principal.tenant, before, limit + 1]);
+    return [found, await answersBeside(tx, context, found)] as const;
+  });
   const page = rows.slice(0, limit);
   const last = rows.length > limit ? page.at(-1) : undefined;
-  return { operations: page.map((row) => viewOf(row, now)), next: last ? Number(last['operation_pk']) : null };
+  return { operations: page.map((row) => viewOf(row, answers, now)), next: last ? Number(last['operation_pk']) : null };
 }
 
 /** Everything stored about one operation of a tenant. Throws OPERATION_NOT_FOUND as `showOperation` does. */
@@ -153,7 +168,11 @@ export async function showOperation(
 ): Promise<OperationView> {
   requireRecord('principal', principal);
   const asked = lookedFor(statusRef);
-  const row = await context.store.read('operations.read', (tx) => tx.get(exact(context.queries.whole), [asked]));
+  const [row, answers] = await context.store.read('operations.read', async (tx) => {
+    const found = await tx.get(exact(context.queries.whole), [asked]);
+    const own = found?.['tenant_id'] === principal.tenant ? [found] : [];
+    return [found, await answersBeside(tx, context, own)] as const;
+  });
   if (row === undefined || row['tenant_id'] !== principal.tenant) throw operationNotFound();
-  return viewOf(row, now);
+  return viewOf(row, answers, now);
 }

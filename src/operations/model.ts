@@ -243,6 +243,12 @@ export interface StoredReceipt extends Receipt {
   readonly effectRevision: string;
 }
 
+/** What another delivery of the same key answered, where that is not what the kept receipt says. */
+export interface OtherAnswer extends Receipt {
+  /** When it was told here, in seconds since 1970. */
+  readonly toldAt: number;
+}
+
 /** The words of a worker's step. `settled` and `not_done` are ours; the others are the contracts'. */
 export type ProcessOutcome =
   | 'succeeded'

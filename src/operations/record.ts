@@ -3,6 +3,7 @@ import type { Tx } from '../store/index.ts';
 import type { OperationsContext } from './context.ts';
 import type { ExpectedRequest } from './evidence.ts';
 import type { OperationRecord, Receipt, Scope, StoredReceipt } from './model.ts';
+import { keepOtherAnswer, tellTheSame } from './other-answers.ts';
 import { type ReservedOperation, storedFacts } from './reserve.ts';
 import {
   INSERT_DOWNSTREAM,
@@ -97,8 +98,10 @@ export interface RecordTerms {
   readonly now: number;
 }
 
+/** The first receipt of a scope stands; where the composed system has a place for it, what differs is kept beside it. */
 async function downstreamNow(
   tx: Tx,
+  context: OperationsContext,
   found: StoredReceipt | null,
   record: OperationRecord,
   terms: RecordTerms,
@@ -106,7 +109,12 @@ async function downstreamNow(
   if (!terms.keepChecked || terms.checked === null) return found;
   const { expected, now } = terms;
   const bound = bindReceipt(terms.checked, expected.requestSha256, expected.contract.effect);
-  return keepDownstreamReceipt(tx, record.scope, bound, now);
+  if (found === null || !context.withVerdicts) return keepDownstreamReceipt(tx, record.scope, bound, now);
+  if (!tellTheSame(found, bound) && (await keepOtherAnswer(tx, record.pk, bound, now))) {
+    const { scope, statusRef } = record;
+    await context.onChange?.(tx, { kind: 'answered_otherwise', tenant: scope.tenant, statusRef });
+  }
+  return found;
 }
 
 /** Whether the kept receipt says what was checked; ids and times are the other side's and need no rule of the tool. */
@@ -183,7 +191,7 @@ async function recordStored(
   if (!row) throw recordBroken('it is gone');
   const { operation, outbox, downstream, local } = wholeOf(row);
   requireEvidence(operation, terms.expected, context);
-  const receipt = await downstreamNow(tx, downstream, operation, terms);
+  const receipt = await downstreamNow(tx, context, downstream, operation, terms);
   if (receipt === null) return { kind: operation.verdict ? 'settled' : 'no_receipt' };
   const finding = downstreamFinding(receipt, terms.expected);
   if (finding !== null) throw recordBroken(finding);

@@ -143,6 +143,25 @@ ${OUTBOX.replace('event_id TEXT NOT NULL PRIMARY KEY', 'event_id TEXT NOT NULL')
 INSERT INTO outbox SELECT * FROM outbox_by_event ORDER BY operation_pk;
 DROP TABLE outbox_by_event;`;
 
+/** As receipts, without what the operation says itself. */
+const OTHER_ANSWERS = `
+CREATE TABLE operation_other_answers (
+  operation_pk INTEGER NOT NULL REFERENCES operations (operation_pk) ON DELETE RESTRICT,
+  number INTEGER NOT NULL CHECK (number >= 1),
+  receipt_id TEXT NOT NULL,
+  downstream_request_id TEXT NOT NULL,
+  result_json TEXT NOT NULL,
+  producer_revision TEXT NOT NULL,
+  resource_revision TEXT NOT NULL,
+  observed_at TEXT NOT NULL,
+  told_at INTEGER NOT NULL CHECK (told_at >= 0),
+  PRIMARY KEY (operation_pk, number)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER operation_other_answers_never_change BEFORE UPDATE ON operation_other_answers
+BEGIN SELECT RAISE(ABORT, 'an answer never changes'); END;
+CREATE TRIGGER operation_other_answers_are_kept BEFORE DELETE ON operation_other_answers
+BEGIN SELECT RAISE(ABORT, 'an answer is kept'); END;`;
+
 /**
  * How an unknown outcome was settled without a receipt. Installed where operations are part of the composed system;
  * a database of operations alone has exactly the contracts' tables. One index finds an unresolved twin by its arguments,
@@ -186,5 +205,6 @@ CREATE INDEX operations_unresolved ON operations (tenant_id, subject_id, tool_na
       needs: [{ context: 'operations', number: 2 }],
       sqlite: OUTBOX_BY_OPERATION,
     },
+    { number: 4, name: 'what other deliveries of one key answered', sqlite: OTHER_ANSWERS },
   ],
 };

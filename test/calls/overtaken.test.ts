@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
 import picocolors from 'picocolors';
-import { deliverAgain } from '../../src/app/index.ts';
+import { deliverAgain, operationDocument } from '../../src/app/index.ts';
 import {
   ledgerResultOfStored,
   outcomeOfStored,
@@ -10,8 +10,10 @@ import {
   settleByStatus,
 } from '../../src/calls/index.ts';
 import { operationLines } from '../../src/cli/operation-lines.ts';
+import type { JsonObject } from '../../src/core/index.ts';
 import { NotDone } from '../../src/index.ts';
 import { Principal } from '../../src/operations/index.ts';
+import { readFeed } from '../../src/store/index.ts';
 import { assert, check, manualClock } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
 
@@ -347,4 +349,76 @@ check('a call is not delivered again when its approval expires between the look 
   const outcome = await ways.recover();
   assert.match(outcome.state === 'unknown' ? outcome.reason : '', /its approval has expired/);
   assert.equal(sent(), 1);
+});
+
+/** A tool whose first delivery is overtaken by a second one, and what each of the two answers. */
+async function answeredTwice(t: TestContext, [first, second]: readonly [JsonObject, JsonObject]) {
+  const made = await desk(t);
+  const { clock, holdfast, runtime, view, ways } = made;
+  let again: ReturnType<typeof ways.recover> | undefined;
+  const execute = async () => {
+    if (again) return second;
+    clock.advance(120_000);
+    again = ways.recover();
+    await again;
+    return first;
+  };
+  const tool = noteTool({ effect: 'idempotent', execute });
+  const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go');
+  const { entries } = await runtime.store.read('test', (tx) => readFeed(tx, { tenantId: 'local', after: 0 }));
+  const told = entries.filter(({ kind }) => kind === 'operation.answered_otherwise').map(({ reference }) => reference);
+  return { ...made, run, told, view: await view() };
+}
+
+check(
+  'where two deliveries of one key answer otherwise, the first that came stands and the other is kept and shown',
+  async (t) => {
+    const { clock, run, runtime, told, view, ways } = await answeredTwice(t, [{ refund: 'r-1' }, { refund: 'r-2' }]);
+    const outcome = run.view.calls[0]?.outcome;
+    assert.deepEqual(outcome?.state === 'done' && outcome.output, { refund: 'r-2' });
+    assert.equal(view.receipt?.resultJson, '{"refund":"r-2"}');
+    assert.deepEqual(
+      view.otherAnswers.map(({ resultJson }) => resultJson),
+      ['{"refund":"r-1"}'],
+    );
+    assert.deepEqual(told, [view.statusRef]);
+    const lines = operationLines(view, picocolors.createColors(false), '').join('\n');
+    assert.match(
+      lines,
+      /otherwise {2}another delivery answered \{"refund":"r-1"\}[^]*whether it happened more than once/,
+    );
+    const shown = operationDocument(await runtime.operations.show(new Principal('local', 'owner'), view.statusRef, 0));
+    assert.deepEqual(
+      (shown['other_answers'] as JsonObject[]).map((one) => one['result']),
+      ['{"refund":"r-1"}'],
+    );
+    assert.equal((await runtime.operations.audit()).passed, true);
+    clock.advance(120_000);
+    assert.equal((await ways.recover()).state, 'done');
+  },
+);
+
+check('of many answers to one key eight are kept beside the first, each once', async (t) => {
+  const { clock, holdfast, view, ways } = await desk(t);
+  let sent = 0;
+  const execute = async () => {
+    const delivery = (sent += 1);
+    clock.advance(120_000);
+    if (delivery < 12) await ways.recover();
+    return { refund: `r-${Math.min(delivery, 11)}` };
+  };
+  const tool = noteTool({ effect: 'idempotent', execute });
+  await holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go');
+  const { known, receipt, otherAnswers } = await view();
+  assert.deepEqual([sent, known, receipt?.resultJson], [12, 'done', '{"refund":"r-11"}']);
+  assert.deepEqual(
+    otherAnswers.map(({ resultJson }) => resultJson),
+    [10, 9, 8, 7, 6, 5, 4, 3].map((n) => `{"refund":"r-${n}"}`),
+  );
+});
+
+check('an answer that says the same as the kept one is no other answer', async (t) => {
+  const { run, told, view } = await answeredTwice(t, [{ refund: 'r-1' }, { refund: 'r-1' }]);
+  assert.equal(run.view.calls[0]?.outcome?.state, 'done');
+  assert.deepEqual([view.otherAnswers, told], [[], []]);
 });

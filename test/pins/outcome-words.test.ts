@@ -89,7 +89,7 @@ check(
 );
 
 check('an operation has the same words, and what is under way or untried is unknown', () => {
-  const view = { known: 'done', receipt: null, verdict: null, lateReceipt: null } as unknown;
+  const view = { known: 'done', receipt: null, verdict: null, lateReceipt: null, otherAnswers: [] } as unknown;
   const word = (known: string): unknown =>
     operationDocument({ ...(view as object), known } as Parameters<typeof operationDocument>[0])['outcome'];
   const words = ['done', 'not_done', 'unknown', 'in_progress', 'not_tried'].map(word);

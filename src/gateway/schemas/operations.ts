@@ -24,6 +24,10 @@ export const operation = z.strictObject({
   completed_at: seconds.nullable(),
   receipt: z.strictObject({ receipt_id: text, observed_at: text, result: text }).nullable(),
   late_receipt: z.strictObject({ receipt_id: text, observed_at: text }).nullable(),
+  /** What other deliveries of the same key answered, where that is not what the receipt says: it may have happened twice. */
+  other_answers: z.array(
+    z.strictObject({ receipt_id: text, downstream_request_id: text, result: text, told_at: seconds }),
+  ),
   verdict: z
     .strictObject({
       verdict: z.enum(['done', 'not_done']),
