@@ -1,4 +1,4 @@
-import { unixSeconds } from '../core/index.ts';
+import { HoldfastError, unixSeconds } from '../core/index.ts';
 import type { Filesystem } from '../effects/index.ts';
 import type { Lease } from '../operations/index.ts';
 import { appendEvent, type Principal } from '../sessions/index.ts';
@@ -106,16 +106,28 @@ async function redeliver(
   const invocation = invocationFor(principal, stored, recovery);
   const refusal = await currentRefusal(call, invocation.principal);
   if (refusal) return { ...still(stored, `It was not delivered again: ${refusal.reason}`), refusal };
+  // Before the lease: a delivery that cannot be made is none, and keeps nobody else from the call.
+  const scope = scopeOf(stored, recovery.filesystem);
+  if (typeof scope === 'string') return still(stored, `It was not delivered again: ${scope}`);
   const held = await context.store.write('calls.lease', (tx) => lease(tx, context, principal, stored));
   if (held === null) return notLeased(context, principal, stored);
   await context.faults.reach('outbox-claimed');
-  const scope = exactScope(call.tool, call.input, recovery.filesystem);
   const right = { untilMs: held.until * 1000, clock: context.clock };
   const attempt = await attemptExecute(call.tool, call.input, { ...invocation, lease: right });
   // Whoever leased it since may be delivering it: that this process has not is no verdict.
   if (attempt.ended === 'not_sent') return notLeased(context, principal, stored, NOT_SENT);
   const finding = ofAllDeliveries(stored, await classify(call.tool, call.input, attempt));
   return conclude(context, principal, stored, { finding, scope, recovery, invocation, delivery: held.attemptCount });
+}
+
+/** The exact resources that it would touch now, or why they cannot be named. */
+function scopeOf({ call }: StoredCall, filesystem: Filesystem): ExactScope | string {
+  try {
+    return exactScope(call.tool, call.input, filesystem);
+  } catch (error) {
+    if (error instanceof HoldfastError) return error.message;
+    throw error;
+  }
 }
 
 /** Whoever has it, or was first, may have settled it by now. */

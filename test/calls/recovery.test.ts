@@ -1,3 +1,4 @@
+import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
@@ -7,7 +8,7 @@ import { loadStored } from '../../src/calls/stored.ts';
 import { verifyRun } from '../../src/effects/index.ts';
 import { NotDone } from '../../src/index.ts';
 import { disarm } from '../support/autonomy-attacks.ts';
-import { assert, check, manualClock } from '../support/index.ts';
+import { assert, check, manualClock, temporaryFolder } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
 
 type Given = Parameters<typeof noteTool>[0];
@@ -57,6 +58,30 @@ check('an `idempotent` call is delivered again under the same key, but only once
   assert.equal(keys.length, 2);
   assert.equal(new Set(keys).size, 1);
 });
+
+check(
+  'a call whose files cannot be named any more is not taken up: it keeps no lease, and is delivered once they can',
+  async (t) => {
+    const root = join(await temporaryFolder(t), 'notes');
+    mkdirSync(root);
+    const { clock, recover, runtime, sent, statusRef } = await interrupted(t, {
+      effect: 'idempotent',
+      resources: () => [{ kind: 'filesystem', role: 'note', root, path: 'a.txt', mayBeMissing: true }],
+    });
+    const deliveries = async (): Promise<unknown> => {
+      const { outbox } = (await loadStored(runtime.calls, runtime.principal, statusRef)).whole;
+      return [sent(), outbox?.attempts, (outbox?.leaseUntil ?? 0) * 1000 > clock.nowMs()];
+    };
+    rmdirSync(root);
+    clock.advance(60_000);
+    const { outcome } = await recover();
+    assert.match('reason' in outcome ? outcome.reason : outcome.state, /was not delivered again: The root is not/);
+    assert.deepEqual(await deliveries(), [1, 1, false]);
+    mkdirSync(root);
+    assert.equal((await recover()).outcome.state, 'done');
+    assert.deepEqual(await deliveries(), [2, 2, false]);
+  },
+);
 
 const CHANGED: readonly (readonly [what: string, sql: string])[] = [
   ['arguments', `UPDATE operations SET arguments_json = '{"note":"silk"}'`],
