@@ -5,6 +5,7 @@ import {
   type FaultPoints,
   type FileSystem,
   HoldfastError,
+  LIMITS,
   makeFolder,
   nodeFileSystem,
   noFaults,
@@ -41,6 +42,9 @@ export interface JournalOptions {
   /** How long a write waits for another process that holds the journal. */
   readonly lockWaitMs?: number;
 }
+
+/** Outcomes that recovery lets wait for one write: a run may have left more open, and others need room beside them. */
+const RECOVERED_AT_ONCE = LIMITS.effectRecordsWaiting / 4;
 
 /** One record that waits for the next shared write. */
 interface Waiting {
@@ -118,8 +122,14 @@ export class Journal implements EffectLog {
   }
 
   async recoverInterrupted(): Promise<readonly EffectOutcome[]> {
-    const { claims } = await this.history();
-    const written = await Promise.all(claims.map((claim) => this.#interrupt(claim.effectId)));
+    const { claims, outcomes } = await this.history();
+    const told = new Set(outcomes.map(({ effectId }) => effectId));
+    const open = claims.filter(({ effectId }) => !told.has(effectId));
+    const written: (EffectOutcome | null)[] = [];
+    for (let i = 0; i < open.length; i += RECOVERED_AT_ONCE) {
+      const some = open.slice(i, i + RECOVERED_AT_ONCE);
+      written.push(...(await Promise.all(some.map(({ effectId }) => this.#interrupt(effectId)))));
+    }
     return written.filter((outcome) => outcome !== null);
   }
 
@@ -133,7 +143,7 @@ export class Journal implements EffectLog {
   }
 
   /** Asked again under the lock: an effect that has an outcome by then, progress included, is left alone. */
-  #interrupt(effectId: string): Promise<EffectOutcome | null> {
+  async #interrupt(effectId: string): Promise<EffectOutcome | null> {
     return this.#wait<EffectOutcome>('outcome', (state) =>
       state.latestOutcome(effectId) === undefined
         ? { type: 'outcome', record: makeOutcome(interruption(effectId), state.next) }

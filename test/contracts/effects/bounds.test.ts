@@ -51,6 +51,24 @@ check('so many records may wait for one write, and no more', async () => {
   assert.equal((await Promise.all(waiting)).length, 4096);
 });
 
+check('a run is recovered whole, however many more effects it left open than may wait for one write', async (t) => {
+  const directory = join(temporaryFolder(t), 'fx');
+  const before = openJournal(RUN, { directory });
+  const ids = Array.from({ length: 4100 }, (_, i) => `e${i}`);
+  for (const some of [ids.slice(0, 2050), ids.slice(2050)])
+    await Promise.all(some.map((id) => claim(before, note(), id)));
+  await before.outcome({ effectId: 'e7', execution: 'reported_success', impact: 'possible' });
+  await before.close();
+  const log = await loadJournal(RUN, { directory });
+  t.after(() => log.close());
+  const written = await log.recoverInterrupted();
+  assert.deepEqual(
+    written.map(({ effectId }) => effectId),
+    ids.filter((id) => id !== 'e7'),
+  );
+  assert.deepEqual(await log.recoverInterrupted(), []);
+});
+
 check('a journal larger than its bound is not read into memory', async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, `${RUN}.jsonl`);
