@@ -34,16 +34,15 @@ export async function pause(store: Store, reason: string): Promise<void> {
   await store.write('controls.pause', async (tx) => void (await tx.run(PAUSE, [reason])));
 }
 
-const IS_THERE = `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'controls'`;
 const RESTORED =
   'this folder was restored from a backup, and what happened in the world since is not in it: compare with the other side first';
 
 /**
- * Pauses the database of a backup that is being restored: it has forgotten what was carried out since, and would carry it
- * out again. One that is older than the word waits for its migration as it is.
+ * Pauses the database of a backup that is being restored, and is up to date: it has forgotten what was carried out since,
+ * and would carry it out again.
  */
 export function pauseRestored(database: DatabaseSync): void {
-  if (database.prepare(IS_THERE).get() !== undefined) database.prepare(PAUSE).run(RESTORED);
+  database.prepare(PAUSE).run(RESTORED);
 }
 
 /** Lets writes start again. */

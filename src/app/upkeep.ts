@@ -65,7 +65,9 @@ function refuseFolder(path: string): void {
 
 /**
  * Puts a backup in a data folder that has no database, made where it is missing, and checks it there before it gets its
- * name. No write starts in it until somebody says so (`unpause`). Throws `STORE_TARGET_EXISTS`, `STORE_CORRUPT`, `STORE_FOREIGN`, `INVALID_VALUE`, `FILE_IS_FOLDER`; then nothing is left behind.
+ * name. One of an older version is brought up to date there. No write starts in it until somebody says so (`unpause`).
+ * Throws `STORE_TARGET_EXISTS`, `STORE_CORRUPT`, `STORE_FOREIGN`, `STORE_NEWER`, `INVALID_VALUE`, `FILE_IS_FOLDER`, and what
+ * opening a store can refuse; then nothing is left behind.
  */
 export async function restoreDataFolder(options: { dataDir: string; backup: string }): Promise<CopyResult> {
   const { dataDir, backup } = options;

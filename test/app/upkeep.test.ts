@@ -143,6 +143,27 @@ check(
   },
 );
 
+check(
+  'a backup of an older version is restored with the tables of this one, and is paused like any other',
+  async (t) => {
+    const { database, home } = await behind(t);
+    const [backup, dataDir] = [join(home, 'older.db'), join(home, 'restored')];
+    copyFileSync(database, backup);
+    const older = readFileSync(backup);
+    const { exit, stdout } = await holdfast(['restore', '--from', backup, '--json'], {
+      cwd: home,
+      env: { HOLDFAST_DATA_DIR: dataDir },
+    });
+    assert.deepEqual([exit, (JSON.parse(stdout) as { paused?: boolean }).paused], [0, true]);
+    assert.deepEqual(await migrateDataFolder({ dataDir, apply: false }), { pending: [], applied: false });
+    const { store } = await openHoldfastStore({ dataDir, create: false });
+    t.after(() => store.close());
+    const words = await store.read('test', (tx) => tx.all('SELECT control FROM controls'));
+    assert.deepEqual(words, [{ control: 'paused' }]);
+    assert.deepEqual(readFileSync(backup), older);
+  },
+);
+
 check('nothing is written over, and a refused restore leaves nothing behind', async (t) => {
   const { dataDir, home, database } = await current(t);
   const target = join(home, 'copy.db');

@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { restoreSqliteBackup } from '../../src/store/sqlite/index.ts';
 import { armFaults } from '../support/faults.ts';
 import { assert, check } from '../support/index.ts';
@@ -150,6 +151,68 @@ check('a restore goes only into an empty place, and from a file that is a sound 
   await assert.rejects(into('new.db', torn), { code: 'STORE_CORRUPT' });
   const left = readdirSync(folder).filter((name) => name.startsWith('new.db'));
   assert.deepEqual(left, []);
+});
+
+const LATER = {
+  ...NOTES_SCHEMA,
+  migrations: [
+    ...NOTES_SCHEMA.migrations,
+    {
+      number: 2,
+      name: 'words',
+      sqlite: 'ALTER TABLE notes ADD COLUMN word TEXT; UPDATE notes SET word = upper(note_id)',
+    },
+  ],
+};
+
+check('a backup of an older version is restored and brought up to date, and stays as it was itself', async (t) => {
+  const { store, add } = await openNotes(t);
+  await add('a');
+  const folder = await temporaryFolder(t);
+  const [backup, file] = [join(folder, 'backup.db'), join(folder, 'restored.db')];
+  await store.backup(backup);
+  const before = readFileSync(backup);
+  const prepare = (database: DatabaseSync) => database.exec("UPDATE notes SET word = word || '!'");
+  assert.equal((await restoreSqliteBackup({ backup, file, schemas: [LATER], prepare })).ok, true);
+  assert.deepEqual(readFileSync(backup), before);
+  assert.deepEqual(readdirSync(folder).toSorted(), ['backup.db', 'restored.db']);
+  const restored = await openNotes(t, { file, schemas: [LATER] });
+  const words = await restored.store.read('test', (tx) => tx.all('SELECT word FROM notes'));
+  assert.deepEqual(words, [{ word: 'A!' }]);
+});
+
+check('of an older backup that is damaged, or that cannot be brought up to date, nothing is made', async (t) => {
+  const { store, add } = await openNotes(t);
+  await add('a');
+  const folder = await temporaryFolder(t);
+  const [backup, damaged, file] = ['backup.db', 'damaged.db', 'new.db'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  await store.backup(backup);
+  copyFileSync(backup, damaged);
+  behindItsBack(damaged, (database) =>
+    database.exec('PRAGMA ignore_check_constraints = ON; UPDATE notes SET size = -1'),
+  );
+  const into = (from: string, later = LATER) => restoreSqliteBackup({ backup: from, file, schemas: [later] });
+  await assert.rejects(into(damaged), { code: 'STORE_CORRUPT' });
+  const wrong = { number: 2, name: 'wrong', sqlite: 'UPDATE notes SET size = -1' };
+  const broken = { ...NOTES_SCHEMA, migrations: [...NOTES_SCHEMA.migrations, wrong] };
+  await assert.rejects(into(backup, broken), { code: 'STORE_CONSTRAINT' });
+  assert.deepEqual(readdirSync(folder).toSorted(), ['backup.db', 'damaged.db']);
+});
+
+check('a backup of a newer version, and one that an older process would make by then, are told as that', async (t) => {
+  const folder = await temporaryFolder(t);
+  const [file, backup] = [join(folder, 'a.db'), join(folder, 'backup.db')];
+  const older = await openNotes(t, { file });
+  const newer = await openNotes(t, { file, schemas: [LATER] });
+  await assert.rejects(older.store.backup(backup), { code: 'STORE_NEWER' });
+  await newer.store.backup(backup);
+  const place = join(folder, 'restored.db');
+  await assert.rejects(restoreSqliteBackup({ backup, file: place, schemas }), { code: 'STORE_NEWER' });
+  assert.equal(existsSync(place), false);
 });
 
 check('reading still works when nothing may be written any more, and so does a backup', async (t) => {

@@ -162,6 +162,40 @@ check('a migration that fails leaves none of those that came with it', async (t)
   await openAndClose(file, KNOWN);
 });
 
+const PAIRS = migration(
+  1,
+  'CREATE TABLE l (id INTEGER PRIMARY KEY) STRICT; CREATE TABLE r (l INTEGER NOT NULL REFERENCES l (id)) STRICT',
+);
+const MADE_ANEW = migration(
+  2,
+  'ALTER TABLE r RENAME TO old; CREATE TABLE r (l INTEGER PRIMARY KEY REFERENCES l (id)) STRICT; INSERT INTO r SELECT * FROM old; DROP TABLE old',
+);
+
+check('a table that is made anew keeps a row whose reference points nowhere, for the check to name it', async (t) => {
+  const file = await place(t);
+  await openAndClose(file, [context('p', PAIRS)]);
+  behindItsBack(file, (database) => database.exec('PRAGMA foreign_keys = OFF; INSERT INTO r VALUES (7)'));
+  const store = await openSqliteStore({ file, schemas: [context('p', PAIRS, MADE_ANEW)] });
+  t.after(() => store.close());
+  assert.deepEqual(await store.read('test', (tx) => tx.all('SELECT l AS id FROM r')), [{ id: 7 }]);
+  assert.deepEqual(store.integrityCheck().foreignKeys, ['r']);
+  assert.equal(store.settings().foreignKeys, 1);
+  const more = store.write('test', (tx) => tx.run('INSERT INTO r VALUES (8)'));
+  await assert.rejects(more, { code: 'STORE_CONSTRAINT' });
+});
+
+for (const [what, sqlite] of [
+  ['leaves a reference that points nowhere', 'INSERT INTO r VALUES (7)'],
+  ['breaks a constraint', 'INSERT INTO l VALUES (1), (1)'],
+] as const)
+  check(`a migration that ${what} is refused as that, and leaves nothing`, async (t) => {
+    const file = await place(t);
+    await openAndClose(file, [context('p', PAIRS)]);
+    const opening = openSqliteStore({ file, schemas: [context('p', PAIRS, migration(2, sqlite))] });
+    await assert.rejects(opening, { code: 'STORE_CONSTRAINT' });
+    assert.deepEqual(Object.keys(metadata(file)), ['migration:p:0001']);
+  });
+
 check('a migration that ends the transaction is refused', async (t) => {
   const file = await place(t);
   const schemas = [context('a', migration(1, 'CREATE TABLE a1 (x INTEGER) STRICT; ROLLBACK'))];

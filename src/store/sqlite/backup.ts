@@ -3,10 +3,11 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type FaultPoints, fail, HoldfastError, KernelLock, nodeFileSystem, noFaults } from '../../core/index.ts';
 import { checkSchemas } from '../migration-digest.ts';
 import type { ContextSchema } from '../migration.ts';
-import { openConnection } from './connection.ts';
+import { CONNECTION_SETTINGS, openConnection } from './connection.ts';
 import { type Driver, loadDriver } from './driver.ts';
 import { storeError } from './driver-errors.ts';
 import { checkIntegrity, type IntegrityReport } from './integrity.ts';
+import { bringUpToDate, pendingSteps } from './migrations.ts';
 import { checkLocation, createPrivately, narrowRights, syncFolderOf } from './location.ts';
 
 /** All pages in one step: one snapshot, which writers do not disturb, taken on a thread of the driver. */
@@ -43,6 +44,8 @@ function verify(driver: Driver, path: string, schemas: readonly ContextSchema[])
       migrations: migrations[0] ?? '',
       schema: schema[0] ?? '',
     };
+    if (details.migrations === 'STORE_NEWER')
+      throw fail('STORE_NEWER', 'The copy holds migrations that this build does not know.');
     if (!report.ok) throw fail('STORE_CORRUPT', 'The copy of the database is not sound.', { details });
     return report;
   } catch (error) {
@@ -162,24 +165,38 @@ export interface RestoreOptions {
   /** Where the database is to be; nothing may be there yet. */
   readonly file: string;
   readonly schemas: readonly ContextSchema[];
-  /** Says something in the restored database that its backup does not say, before it gets its name. */
+  /** Says something in the restored database, which is up to date, that its backup does not say, before it gets its name. */
   readonly prepare?: (database: DatabaseSync) => void;
   readonly faults?: FaultPoints;
 }
 
-function prepareCopy(driver: Driver, path: string, prepare: (database: DatabaseSync) => void): void {
+function withCopy(driver: Driver, path: string, change: (database: DatabaseSync) => void): void {
   const database = openConnection(driver, path);
   try {
-    prepare(database);
+    change(database);
   } finally {
     database.close();
   }
 }
 
+/** Whether nothing is wrong with the copy but that it is older than this build. */
+function isSoundButBehind(database: DatabaseSync, driver: Driver, schemas: readonly ContextSchema[]): boolean {
+  try {
+    if (pendingSteps(database, schemas).length === 0) return false;
+  } catch (error) {
+    // `verify` says what it is.
+    if (error instanceof HoldfastError) return false;
+    throw error;
+  }
+  const { integrity, foreignKeys } = checkIntegrity(database, driver, schemas);
+  return integrity.length === 0 && foreignKeys.length === 0;
+}
+
 /**
  * Puts a backup in an empty place, verified, and prepared where something is to be said in it, there before it gets its
- * name.
- * @throws STORE_TARGET_EXISTS, STORE_CORRUPT, STORE_FOREIGN, INVALID_VALUE; then nothing is left behind
+ * name. One of an older version is brought up to date there; the backup itself is only read.
+ * @throws STORE_TARGET_EXISTS, STORE_CORRUPT, STORE_FOREIGN, STORE_NEWER, INVALID_VALUE, STORE_BUSY, and what bringing it
+ * up to date can throw; then nothing is left behind
  */
 export async function restoreSqliteBackup(options: RestoreOptions): Promise<IntegrityReport> {
   const { schemas, prepare, faults = noFaults } = options;
@@ -194,8 +211,13 @@ export async function restoreSqliteBackup(options: RestoreOptions): Promise<Inte
     narrowRights(partial);
   };
   return makeWhole(path, faults, copy, (partial) => {
+    withCopy(driver, partial, (database) => {
+      if (!isSoundButBehind(database, driver, schemas)) return;
+      database.exec(CONNECTION_SETTINGS);
+      bringUpToDate(database, schemas, faults);
+    });
     const report = verify(driver, partial, schemas);
-    if (prepare) prepareCopy(driver, partial, prepare);
+    if (prepare) withCopy(driver, partial, prepare);
     return report;
   });
 }

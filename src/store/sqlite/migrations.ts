@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type FaultPoints, fail, type HoldfastError } from '../../core/index.ts';
+import { type FaultPoints, fail, HoldfastError } from '../../core/index.ts';
 import { migrationDigest, orderSteps, type Step, stepKey } from '../migration-digest.ts';
 import type { ContextSchema } from '../migration.ts';
-import { resultCode } from './driver-errors.ts';
+import { resultCode, storeError } from './driver-errors.ts';
 
 /** The store's one table of bookkeeping: `schema_version` for the context that fixes it, else `migration:` keys. */
 export const BOOKKEEPING = `CREATE TABLE runtime_metadata (
@@ -85,14 +85,22 @@ function applyStep(database: DatabaseSync, step: Step): void {
   try {
     database.exec(migration.sqlite);
   } catch (cause) {
-    const message = `Migration ${migration.number} of ${context} could not be applied.`;
-    throw fail('STORE_SQL_FAILED', message, { cause, details: { context, migration: migration.number } });
+    throw notApplied(step, cause);
   }
   if (!database.isTransaction)
     throw fail('INVALID_VALUE', `Migration ${migration.number} of ${context} ended its transaction.`);
   database
     .prepare('INSERT INTO runtime_metadata (metadata_key, metadata_value) VALUES (?, ?)')
     .run(stepKey(context, migration.number), recordOf(step));
+}
+
+/** A full disk, damage or a row that a constraint refuses is no fault of the statement, and is told as what it is. */
+function notApplied({ context, migration: { number } }: Step, cause: unknown): HoldfastError {
+  const error = storeError(cause);
+  const [code, why] =
+    error instanceof HoldfastError ? [error.code, ` ${error.message}`] : (['STORE_SQL_FAILED', ''] as const);
+  const message = `Migration ${number} of ${context} could not be applied.${why}`;
+  return fail(code, message, { cause, details: { context, migration: number } });
 }
 
 function recordVersion(database: DatabaseSync, schemas: readonly ContextSchema[]): void {
@@ -102,10 +110,26 @@ function recordVersion(database: DatabaseSync, schemas: readonly ContextSchema[]
 }
 
 /**
- * Brings the database to what the contexts know, in the open write transaction: checks again, since another process
- * may have been first, then applies each missing step with its record. All of it is one commit.
+ * Brings the database to what the contexts know, in one commit, where it lacks anything of it. A reference that points
+ * nowhere in a table that is made anew is carried over as it was found, for the checks to name it; one more undoes all.
+ * @throws as `pendingSteps`; STORE_CONSTRAINT, STORE_FULL, STORE_IO, STORE_CORRUPT, STORE_BUSY, STORE_SQL_FAILED
  */
-export function migrate(database: DatabaseSync, schemas: readonly ContextSchema[], faults: FaultPoints): number {
+export function bringUpToDate(database: DatabaseSync, schemas: readonly ContextSchema[], faults: FaultPoints): void {
+  if (pendingSteps(database, schemas).length === 0) return;
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    // Until the commit: then as many must be gone with the old table as came with the new one.
+    database.exec('PRAGMA defer_foreign_keys = ON');
+    migrate(database, schemas, faults);
+    database.exec('COMMIT');
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw storeError(error);
+  }
+}
+
+/** Checks again, since another process may have been first, then applies each missing step with its record. */
+function migrate(database: DatabaseSync, schemas: readonly ContextSchema[], faults: FaultPoints): void {
   const steps = pendingSteps(database, schemas);
   if (readRecords(database) === undefined) database.exec(BOOKKEEPING);
   for (const step of steps) {
@@ -113,5 +137,4 @@ export function migrate(database: DatabaseSync, schemas: readonly ContextSchema[
     applyStep(database, step);
   }
   recordVersion(database, schemas);
-  return steps.length;
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type FaultPoints, fail, type HoldfastError, noFaults } from '../../core/index.ts';
+import { fail, type FaultPoints, type HoldfastError, noFaults } from '../../core/index.ts';
 import { checkSchemas } from '../migration-digest.ts';
 import type { ContextSchema } from '../migration.ts';
 import type { StoreObserver } from '../observer.ts';
@@ -12,7 +12,7 @@ import { GroupReader } from './group-reader.ts';
 import { GroupWriter } from './group-writer.ts';
 import { checkIntegrity, type IntegrityReport } from './integrity.ts';
 import { checkLocation, createPrivately, narrowRights, syncFolderOf } from './location.ts';
-import { migrate, pendingSteps } from './migrations.ts';
+import { bringUpToDate, pendingSteps } from './migrations.ts';
 import { withPatience } from './patience.ts';
 
 export interface SqliteStoreOptions {
@@ -63,20 +63,7 @@ async function prepareDatabase(database: DatabaseSync, opening: Opening): Promis
   const { schemas, observer, faults } = options;
   await withPatience(busyTimeoutMs, observer, () => void pendingSteps(database, schemas));
   await withPatience(busyTimeoutMs, observer, () => void makeDurable(database));
-  await withPatience(busyTimeoutMs, observer, () => {
-    if (pendingSteps(database, schemas).length > 0) migrateNow(database, schemas, faults ?? noFaults);
-  });
-}
-
-function migrateNow(database: DatabaseSync, schemas: readonly ContextSchema[], faults: FaultPoints): void {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    migrate(database, schemas, faults);
-    database.exec('COMMIT');
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw storeError(error);
-  }
+  await withPatience(busyTimeoutMs, observer, () => bringUpToDate(database, schemas, faults ?? noFaults));
 }
 
 /**

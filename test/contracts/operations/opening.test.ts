@@ -173,3 +173,20 @@ check(
     assert.equal((await desk.operations.audit()).passed, true);
   },
 );
+
+check(
+  'an earlier ledger with an outbox row of no operation is taken over with it, and the audit names it',
+  async (t) => {
+    const file = join(await temporaryFolder(t), 'runtime.db');
+    const earlierVerdicts = { ...operationVerdictsSchema, migrations: operationVerdictsSchema.migrations.slice(0, 2) };
+    await (await openSqliteStore({ file, schemas: [operationsSchema, earlierVerdicts] })).close();
+    const database = new DatabaseSync(file);
+    database.exec('PRAGMA foreign_keys = OFF');
+    database.exec("INSERT INTO outbox VALUES ('outbox_x', 7, '{}', 'pending', NULL, NULL, 0, 1, 1)");
+    database.close();
+    const desk = await anotherDesk(t, file, { verdicts: true });
+    const audit = await desk.operations.audit();
+    assert.deepEqual(audit.semantic_errors, ['outbox row 7 belongs to no operation']);
+    assert.deepEqual(audit.foreign_key_violations, [['outbox', 7, 'operations', 0]]);
+  },
+);

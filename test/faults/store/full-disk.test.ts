@@ -90,6 +90,26 @@ check(
   },
 );
 
+check('a migration that does not fit on the disk says that it is full, and is applied when it is not', async (t) => {
+  const folder = await smallDisk(t);
+  if (folder === undefined) return judged();
+  const file = join(folder, 'blobs.db');
+  // With so small a cache it is written while the migration runs, as a large one is.
+  const sqlite = 'PRAGMA cache_size = 4; CREATE TABLE again AS SELECT * FROM blobs';
+  const again = { number: 2, name: 'copy', sqlite };
+  const later = { ...BLOBS, migrations: [...BLOBS.migrations, again] };
+  const store = await openSqliteStore({ file, schemas: [BLOBS] });
+  for (const id of ['a', 'b', 'c', 'd']) await store.write('add', (tx) => tx.run(ADD, [id, Buffer.alloc(100_000, 1)]));
+  await store.close();
+  fill(folder, 256 * 1024);
+  await assert.rejects(openSqliteStore({ file, schemas: [later] }), {
+    code: 'STORE_FULL',
+    details: { context: 'blobs', migration: 2 },
+  });
+  rmSync(join(folder, 'filler'));
+  await (await openSqliteStore({ file, schemas: [later] })).close();
+});
+
 check('a size limit on files ends in a coded refusal, and everything acknowledged before it is there', async (t) => {
   const file = join(await temporaryFolder(t), 'pairs.db');
   const under = ['bash', '-c', 'ulimit -f 300; exec "$@"', 'bash'];
