@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { Run } from '../../src/app/index.ts';
 import type { JsonObject } from '../../src/core/index.ts';
 import type { Holdfast } from '../../src/index.ts';
@@ -8,6 +9,7 @@ import { listGroups } from '../../src/sessions/index.ts';
 import { editDocument, resealed } from '../archive/support/packages.ts';
 import { readAll } from '../archive/support/read-all.ts';
 import { noteTool, openDesk } from '../calls/desk.ts';
+import { chatServer, chunk } from '../support/chat-server.ts';
 import { assert, check } from '../support/index.ts';
 import { DONE, finish, GIVEN_BACK, PLAIN, reasoningModel, repliesAsked, THINKING } from './reasoning-model.ts';
 
@@ -33,6 +35,44 @@ check(
     assert.deepEqual(heard, ['I take ', 'notes.', 'Done.']);
   },
 );
+
+check('a provider package sends its server back what the server said, as the server wants it', async (t) => {
+  const signed = { extra_content: { google: { thought_signature: 'sig-of-a-server' } } };
+  const call = { index: 0, id: 'call-a', type: 'function', function: { name: 'take_note', arguments: '{"note":"a"}' } };
+  const server = await chatServer([
+    {
+      chunks: [
+        chunk({ role: 'assistant', reasoning_content: 'Milk ' }),
+        chunk({ reasoning_content: 'first.' }),
+        chunk({ content: 'I note it.' }),
+        chunk({ tool_calls: [{ ...call, ...signed }] }),
+        chunk({}, 'tool_calls'),
+      ],
+    },
+    { chunks: [chunk({ role: 'assistant', content: 'Done.' }), chunk({}, 'stop')] },
+  ]);
+  t.after(() => server.close());
+  const { holdfast } = await openDesk(t);
+  const model = createOpenAICompatible({ name: 'local', baseURL: server.url })('local-model');
+  const run = await holdfast.agent({ ...reading, model }).run('go');
+  assert.deepEqual([run.status, run.text], ['completed', 'Done.']);
+  const messages = server.seen[1]?.body['messages'] as { role: string; tool_calls?: object[] }[];
+  const said = messages.find(({ role }) => role === 'assistant');
+  assert.ok(said);
+  assert.deepEqual(
+    { ...said, tool_calls: null },
+    {
+      role: 'assistant',
+      content: 'I note it.',
+      reasoning_content: 'Milk first.',
+      tool_calls: null,
+    },
+  );
+  assert.deepEqual(
+    said.tool_calls?.map((one) => ('extra_content' in one ? one.extra_content : null)),
+    [signed.extra_content],
+  );
+});
 
 check('a reply of plain text and calls keeps nothing beside them', async (t) => {
   const { holdfast } = await openDesk(t);
