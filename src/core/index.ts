@@ -92,6 +92,7 @@ export { RowChain } from './row-chain.ts';
 export { TextList, TextTable } from './text-table.ts';
 export { codePointLength, codePointsWithin, isBlank, requireText, storableText, trimText } from './text.ts';
 export { comparableName, isSecretKey, redact, type RedactOptions } from './redact.ts';
+export { SecretNames } from './strike-out.ts';
 export { containsSecret, jsonMayHoldSecret, REDACTED, redactText } from './secret-patterns.ts';
 export { displayLines, displayText } from './display-text.ts';
 export {
