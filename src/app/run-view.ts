@@ -1,7 +1,7 @@
 import type { ShownRequest } from '../approvals/index.ts';
 import type { SupervisionView } from '../autonomy/index.ts';
-import { type CallOutcome, type LedgerCall, outcomeDocument, RESULT_PATHS } from '../calls/index.ts';
-import { JSON_PROFILES, type JsonObject, type JsonValue, readCanonicalJson, redact } from '../core/index.ts';
+import { type CallOutcome, type LedgerCall, outcomeDocument, RESULT_PATHS, shownArguments } from '../calls/index.ts';
+import type { JsonObject, JsonValue } from '../core/index.ts';
 import {
   cutOf,
   type CutReason,
@@ -222,23 +222,16 @@ function summaryOf(calls: readonly CallView[]): RunSummary {
 }
 
 function callView(runtime: Runtime, call: LedgerCall): CallView {
-  const { callId, toolName, argumentsText, outcome, statusRef, retries, shadow } = call;
+  const { callId, toolName, outcome, statusRef, retries, shadow } = call;
   return {
     callId,
     tool: toolName,
-    argumentsText: shownArguments(runtime, toolName, argumentsText),
+    argumentsText: shownArguments(runtime.tools, call),
     outcome,
     statusRef,
     retries,
     shadow,
   };
-}
-
-/** Secret fields of the tool, and whatever looks like a secret, are never shown. */
-function shownArguments(runtime: Runtime, toolName: string, text: string | null): string | null {
-  if (text === null) return null;
-  const secretFields = runtime.tools.current(toolName)?.secretFields ?? [];
-  return JSON.stringify(redact(readCanonicalJson(text, JSON_PROFILES.operations), { secretFields }));
 }
 
 /** What waits in the run and in every run below it, in the order in which the runs began. */

@@ -28,5 +28,6 @@ export { recordRecovered, recoverCall, type Recovered, type Recovery } from './r
 export { outcomeOfResult, RESULT_PATHS, resultEvent, type ResultOf } from './result-event.ts';
 export { ledgerResultOfStored, outcomeOfStored, settleByPerson, settleByStatus } from './settle.ts';
 export { callSessionHooks } from './session-hooks.ts';
+export { shownArguments, struckOut } from './shown-arguments.ts';
 export { type LedgerCall, ledgerCalls, ledgerResultOf, rejudge, sessionCalls, standNow } from './standing.ts';
 export { settlingCommand } from './settling-command.ts';

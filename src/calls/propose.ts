@@ -1,6 +1,6 @@
 import { requestPermission, rulesFor, type PermissionRule, type PolicyVerdict } from '../approvals/index.ts';
 import { type JsonValue, LIMITS, storableText } from '../core/index.ts';
-import { appendEvent, type LedgerPlace, openGroup } from '../sessions/index.ts';
+import { appendEvent, type LedgerPlace, openGroup, SECRET_FIELDS } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { readArguments } from '../tools/index.ts';
 import { argumentsOf } from './arguments-of.ts';
@@ -67,7 +67,7 @@ export async function propose(
   const standings: CallStanding[] = [];
   let at: LedgerPlace | undefined = reply.opened ? undefined : first;
   for (const { proposal, checked } of calls) {
-    const line = { ...proposedEvent(groupId, proposal, checked), at };
+    const line = { ...proposedEvent(context, groupId, proposal, checked), at };
     const { next } = await appendEvent(tx, context.sessions, place.principal, line);
     const stood = await stand(tx, context, { place, groupId, rules, terms }, checked);
     standings.push(stood.standing);
@@ -155,15 +155,21 @@ async function writeShadow(
 }
 
 /** The line of a proposal. Arguments that could not be read stand as raw text, cut to what a person can look at. */
-function proposedEvent(groupId: string, proposal: ProposedCall, checked: Checked) {
+function proposedEvent({ tools }: CallsContext, groupId: string, proposal: ProposedCall, checked: Checked) {
   const call = checked.kind === 'prepared' ? checked.call : null;
+  const { secretFields = [] } = call?.tool ?? tools.current(proposal.toolName) ?? {};
   return {
     groupId,
     type: 'proposed',
     actionId: proposal.callId.slice(0, LIMITS.callIdCharacters) || 'unnamed',
     toolCallId: proposal.callId.slice(0, LIMITS.callIdCharacters) || 'unnamed',
     ...(call ? { canonicalArguments: argumentsOf(call) } : givenArguments(proposal)),
-    result: { tool: proposal.toolName.slice(0, 64).toWellFormed(), page_url: call?.pageUrl ?? null },
+    result: {
+      tool: proposal.toolName.slice(0, 64).toWellFormed(),
+      page_url: call?.pageUrl ?? null,
+      // Where the call is shown, its tool may be unknown.
+      ...(secretFields.length === 0 ? {} : { [SECRET_FIELDS]: [...secretFields] }),
+    },
     sideEffectClass: call?.tool.effect ?? 'none',
     resourceKeys: call?.resourceKeys ?? [],
   };

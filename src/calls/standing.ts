@@ -1,6 +1,6 @@
 import { latestRequest, type PermissionRequest, rulesFor } from '../approvals/index.ts';
 import { canonicalJson, isJsonObject, type JsonValue } from '../core/index.ts';
-import { type ActionEvent, listEvents, listGroupEvents } from '../sessions/index.ts';
+import { type ActionEvent, listEvents, listGroupEvents, secretFieldsOfProposal } from '../sessions/index.ts';
 import type { ReadTx, Tx } from '../store/index.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted } from './denials.ts';
@@ -21,6 +21,8 @@ export interface LedgerCall {
   /** What the model proposed; another text where an approver changed the arguments. */
   readonly proposedText: string | null;
   readonly pageUrl: string | null;
+  /** Fields of its arguments that its tool named as secret when it was proposed: they are struck out where it is shown. */
+  readonly secretFields: readonly string[];
   readonly sideEffectClass: string;
   readonly resourceKeys: readonly string[];
   /** The operation of its last start; null while it has not started. */
@@ -105,6 +107,7 @@ function proposedCall(callId: string, event: ActionEvent): LedgerCall {
     argumentsText: argumentsOf(event),
     proposedText: argumentsOf(event),
     pageUrl: text(event.result, 'page_url'),
+    secretFields: secretFieldsOfProposal(event.result),
     sideEffectClass: event.sideEffectClass ?? 'unknown',
     resourceKeys: event.resourceKeys,
     statusRef: null,

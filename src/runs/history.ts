@@ -1,4 +1,4 @@
-import { type LedgerCall, ledgerCalls, outcomeForModel } from '../calls/index.ts';
+import { type LedgerCall, ledgerCalls, outcomeForModel, struckOut } from '../calls/index.ts';
 import { canonicalJson, isJsonObject } from '../core/index.ts';
 import type { ModelMessage } from '../models/index.ts';
 import {
@@ -152,5 +152,6 @@ function replyMessages(group: ActionGroup, calls: readonly LedgerCall[], model: 
 export function toldOf(call: LedgerCall): string {
   const told = call.outcome ? outcomeForModel(call.outcome) : 'OUTCOME UNKNOWN: it has no result yet.';
   if (call.argumentsText === call.proposedText) return told;
-  return `[The approver changed the arguments to ${call.argumentsText}]\n${told}`;
+  const changed = call.argumentsText === null ? null : struckOut(call, call.argumentsText);
+  return `[The approver changed the arguments to ${changed}]\n${told}`;
 }

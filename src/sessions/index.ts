@@ -78,6 +78,7 @@ export type {
   Turn,
 } from './model.ts';
 export { type PenOptions, SessionPen } from './pen.ts';
+export { ProposedSecrets, SECRET_FIELDS, secretFieldsOfProposal } from './proposed-secrets.ts';
 export { QUARANTINE_PREFIX, REVERT_MARKER_PREFIX } from './queries.ts';
 export { type Rendering, renderEvent, renderGroup } from './rendering.ts';
 export {

@@ -118,9 +118,9 @@ export interface ToolDefinition<I extends ToolSchema = ToolSchema, O extends Too
   readonly postconditions?: (input: SchemaValue<I>) => readonly ToolPostcondition[];
   readonly observe?: (input: SchemaValue<I>, call: ToolCallContext) => Awaitable<readonly ToolObservation[]>;
   /**
-   * Names of fields that hold secrets, at any depth, whatever their case, `-` and `_` alike. In arguments they are
-   * redacted where a call is told by a process that has the tool, not for whoever decides; an output that has one is
-   * invalid.
+   * Names of fields that hold secrets, at any depth, whatever their case, `-` and `_` alike. They are written down with
+   * each call, and struck out of its arguments wherever it is shown, by whatever process, for whoever decides too; an
+   * output that has one is invalid.
    */
   readonly secretFields?: readonly string[];
   /** Rules between output and input that a schema cannot say. Each text returned is one violation. */

@@ -65,6 +65,19 @@ export class ToolRegistry {
     return this.#retired.get(name)?.find((tool) => sameRevisions(tool.revisions, revisions));
   }
 
+  /** The secret fields of every registered tool of this name, retired ones included. */
+  secretFieldsOf(name: string): readonly string[] {
+    const current = this.#current.get(name);
+    return [...(current ? [current] : []), ...(this.#retired.get(name) ?? [])].flatMap((tool) => tool.secretFields);
+  }
+
+  /** The names of registered tools that have secret fields, with those fields. */
+  withSecretFields(): ReadonlyMap<string, readonly string[]> {
+    const names = new Set([...this.#current.keys(), ...this.#retired.keys()]);
+    const all = [...names].map((name) => [name, this.secretFieldsOf(name)] as const);
+    return new Map(all.filter(([, fields]) => fields.length > 0));
+  }
+
   /** Every current tool, in order of registration. */
   all(): readonly Tool[] {
     return [...this.#current.values()];

@@ -1,6 +1,7 @@
 import { requireRequest } from '../../approvals/index.ts';
 import { JSON_PROFILES, type JsonObject, LIMITS, readCanonicalJson, redact, redactText } from '../../core/index.ts';
 import { runTree } from '../../runs/index.ts';
+import { ProposedSecrets } from '../../sessions/index.ts';
 import { type AssessmentEnding, completeAssessment, startAssessment } from '../assessments.ts';
 import { codeOf } from '../errors.ts';
 import { type AutoAssessment, OUTCOMES, RISKS } from '../model.ts';
@@ -89,10 +90,12 @@ async function assess(
   profile: Profile,
   how: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<void> {
-  const { action } = await context.store.read('autonomy.request', (tx) =>
-    requireRequest(tx, run.principal, decision_id),
-  );
-  const secretFields = context.tools.current(action.tool)?.secretFields ?? [];
+  const { action, stored } = await context.store.read('autonomy.request', async (tx) => {
+    const request = await requireRequest(tx, run.principal, decision_id);
+    return { ...request, stored: await ProposedSecrets.read(tx, [request.action.groupId]) };
+  });
+  const { groupId, tool, toolCallId } = action;
+  const secretFields = [...stored.of(groupId, toolCallId), ...context.tools.secretFieldsOf(tool)];
   const subject = {
     version: 1,
     task: redactText(run.task),

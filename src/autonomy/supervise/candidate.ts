@@ -1,4 +1,5 @@
-import { JSON_PROFILES, LIMITS, readCanonicalJson, redact } from '../../core/index.ts';
+import { shownArguments } from '../../calls/index.ts';
+import { LIMITS } from '../../core/index.ts';
 import { branchGroups } from '../../runs/index.ts';
 import { recordCandidate } from '../candidates.ts';
 import { codeOf } from '../errors.ts';
@@ -22,23 +23,16 @@ export async function readResult(context: SuperviseContext, run: AuthorRun): Pro
   const own = groups.filter(({ group }) => group.turnId === turnId);
   const actions = own.flatMap(({ calls }) =>
     calls.map(
-      ({ callId, toolName, argumentsText, outcome }): ShownAction => ({
-        callId,
-        tool: toolName,
-        argumentsText: shownArguments(context, toolName, argumentsText),
-        outcome,
+      (call): ShownAction => ({
+        callId: call.callId,
+        tool: call.toolName,
+        argumentsText: shownArguments(context.tools, call),
+        outcome: call.outcome,
       }),
     ),
   );
   const text = own.findLast(({ group }) => group.kind === 'finalize')?.group.assistantContent ?? '';
   return readCandidate({ rootFrameId, branchId, turnId, task, text, actions }, await context.directoryOf(rootFrameId));
-}
-
-/** Secret fields of a tool are never shown to a reviewer. */
-function shownArguments({ tools }: SuperviseContext, toolName: string, text: string | null): string | null {
-  if (text === null) return null;
-  const secretFields = tools.current(toolName)?.secretFields ?? [];
-  return JSON.stringify(redact(readCanonicalJson(text, JSON_PROFILES.operations), { secretFields }));
 }
 
 /** Records what was read as the candidate of the run: a further one, where one was recorded before. */

@@ -122,6 +122,7 @@ async function standingNow(calls: CallsContext, held: HeldCall, expired: boolean
     argumentsText,
     proposedText: argumentsText,
     pageUrl: null,
+    secretFields: tool.secretFields,
     sideEffectClass: tool.effect,
     resourceKeys: held.call.resourceKeys,
     statusRef: null,
