@@ -1,9 +1,9 @@
 import type { Clock, FaultPoints } from '../core/index.ts';
-import type { Store, Tx } from '../store/index.ts';
+import type { ReadTx, Store, Tx } from '../store/index.ts';
 import type { PrincipalResolver } from './access.ts';
 import type { DownstreamPort } from './downstream.ts';
 import type { EvidenceRules } from './evidence.ts';
-import type { OperationTools } from './model.ts';
+import type { OperationRecord, OperationTools } from './model.ts';
 import type { OperationQueries } from './queries.ts';
 
 /** What changed, for whoever keeps an ordered feed of changes in the same transaction. */
@@ -12,6 +12,12 @@ export interface OperationChange {
   readonly tenant: string;
   readonly statusRef: string;
 }
+
+/** The secret fields of the arguments of operations, in their order, for whoever keeps them beside operations. */
+export type SecretFieldsOf = (
+  tx: ReadTx,
+  operations: readonly OperationRecord[],
+) => Promise<readonly (readonly string[])[]>;
 
 /** What the use cases share. */
 export interface OperationsContext extends EvidenceRules {
@@ -27,5 +33,7 @@ export interface OperationsContext extends EvidenceRules {
   readonly clock: Clock;
   /** Where a test harness may stop the process; inert otherwise. */
   readonly faults: FaultPoints;
+  /** What is struck out of arguments that are shown, beside what the tools of this process name. */
+  readonly secretFieldsOf: SecretFieldsOf | undefined;
   readonly onChange: ((tx: Tx, change: OperationChange) => Promise<void>) | undefined;
 }

@@ -1,4 +1,4 @@
-import { fail } from '../core/index.ts';
+import { fail, SecretNames } from '../core/index.ts';
 import { MAX_LIST_ROWS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
 import { recordBroken } from './evidence.ts';
@@ -32,6 +32,7 @@ export interface OperationView {
   readonly state: OperationRecord['state'];
   readonly known: KnownOutcome;
   readonly requestSha256: string;
+  /** Without the secret fields that its tool names; `requestSha256` is of the whole. */
   readonly argumentsJson: string;
   readonly approvalId: string;
   readonly approverId: string;
@@ -74,10 +75,36 @@ export function knownOutcome(operation: OperationRecord, outbox: OutboxRecord | 
   return outbox?.leaseUntil !== null && outbox && outbox.leaseUntil > now ? 'in_progress' : 'unknown';
 }
 
+interface ReadOperation {
+  readonly whole: WholeOperation;
+  /** Whether all of its numbers are what numbers here can be. */
+  readonly isExact: boolean;
+  readonly answers: readonly AnswerOf[];
+  readonly secret: SecretNames;
+}
+
+/** Rows as they are stored, with what stands beside them and what is shown to nobody of them. */
+async function readAll(context: OperationsContext, tx: ReadTx, rows: readonly Row[]): Promise<ReadOperation[]> {
+  const answers = await answersBeside(tx, context, rows);
+  const read = rows.map((row) => {
+    const { plain, isExact } = numbersOf(row);
+    return { whole: wholeOf(plain), isExact };
+  });
+  const kept = await context.secretFieldsOf?.(
+    tx,
+    read.map(({ whole }) => whole.operation),
+  );
+  return read.map(({ whole, isExact }, at) => {
+    const { pk: own, scope, revisions } = whole.operation;
+    const tools = [context.tools.current(scope.tool), context.tools.retired?.(scope.tool, revisions)];
+    const named = tools.map((tool) => tool?.forbiddenOutputNames ?? []);
+    const secret = new SecretNames(kept?.[at] ?? [], ...named);
+    return { whole, isExact, answers: answers.filter(({ pk }) => pk === own), secret };
+  });
+}
+
 /** A row as people read it, whatever somebody wrote into it: one that is damaged keeps no other from being shown. */
-function viewOf(row: Row, answers: readonly AnswerOf[], now: number): OperationView {
-  const { plain, isExact } = numbersOf(row);
-  const whole = wholeOf(plain);
+function viewOf({ whole, isExact, secret, answers }: ReadOperation, now: number): OperationView {
   const { operation, outbox, downstream, local } = whole;
   const damage = isExact ? storedDamage(whole) : recordBroken(BEYOND_NUMBERS).message;
   return {
@@ -88,7 +115,7 @@ function viewOf(row: Row, answers: readonly AnswerOf[], now: number): OperationV
     state: operation.state,
     known: damage === null ? knownOutcome(operation, outbox, now) : 'unknown',
     requestSha256: operation.requestSha256,
-    argumentsJson: operation.argumentsJson,
+    argumentsJson: secret.strikeOutOf(operation.argumentsJson),
     approvalId: operation.approvalId,
     approverId: operation.approverId,
     createdAt: operation.createdAt,
@@ -99,7 +126,7 @@ function viewOf(row: Row, answers: readonly AnswerOf[], now: number): OperationV
     receipt: local,
     verdict: operation.verdict,
     lateReceipt: operation.verdict ? downstream : null,
-    otherAnswers: answers.filter(({ pk }) => pk === operation.pk).map(({ answer }) => answer),
+    otherAnswers: answers.map(({ answer }) => answer),
     damage,
   };
 }
@@ -128,13 +155,13 @@ export async function listOperations(
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIST_ROWS)
     throw fail('INVALID_VALUE', `limit must be a whole number from 1 to ${MAX_LIST_ROWS}.`);
   if (!Number.isSafeInteger(before) || before < 1) throw fail('INVALID_VALUE', 'before must be a page mark.');
-  const [rows, answers] = await context.store.read('operations.list', async (tx) => {
-    const found = await tx.all(exact(context.queries.listPage(open)), [principal.tenant, before, limit + 1]);
-    return [found, await answersBeside(tx, context, found)] as const;
+  return context.store.read('operations.list', async (tx) => {
+    const rows = await tx.all(exact(context.queries.listPage(open)), [principal.tenant, before, limit + 1]);
+    const page = rows.slice(0, limit);
+    const last = rows.length > limit ? page.at(-1) : undefined;
+    const operations = (await readAll(context, tx, page)).map((read) => viewOf(read, now));
+    return { operations, next: last ? Number(last['operation_pk']) : null };
   });
-  const page = rows.slice(0, limit);
-  const last = rows.length > limit ? page.at(-1) : undefined;
-  return { operations: page.map((row) => viewOf(row, answers, now)), next: last ? Number(last['operation_pk']) : null };
 }
 
 /** Everything stored about one operation of a tenant. Throws OPERATION_NOT_FOUND as `showOperation` does. */
@@ -168,11 +195,10 @@ export async function showOperation(
 ): Promise<OperationView> {
   requireRecord('principal', principal);
   const asked = lookedFor(statusRef);
-  const [row, answers] = await context.store.read('operations.read', async (tx) => {
-    const found = await tx.get(exact(context.queries.whole), [asked]);
-    const own = found?.['tenant_id'] === principal.tenant ? [found] : [];
-    return [found, await answersBeside(tx, context, own)] as const;
+  const read = await context.store.read('operations.read', async (tx) => {
+    const row = await tx.get(exact(context.queries.whole), [asked]);
+    if (row === undefined || row['tenant_id'] !== principal.tenant) throw operationNotFound();
+    return readAll(context, tx, [row]);
   });
-  if (row === undefined || row['tenant_id'] !== principal.tenant) throw operationNotFound();
-  return viewOf(row, answers, now);
+  return viewOf(read[0] as ReadOperation, now);
 }

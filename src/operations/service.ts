@@ -5,7 +5,7 @@ import { type Admission, admitCall, contractOf } from './admission.ts';
 import type { ApproverCheck } from './approval.ts';
 import { auditDatabase, countRows, type OperationCounts, type OperationsAudit } from './audit.ts';
 import { DEFAULT_LEASE_SECONDS } from './bounds.ts';
-import type { OperationChange, OperationsContext } from './context.ts';
+import type { OperationChange, OperationsContext, SecretFieldsOf } from './context.ts';
 import { askRule, dispatch, type DispatchOptions } from './dispatch.ts';
 import type { DownstreamPort } from './downstream.ts';
 import { errorEnvelope, type ResultEnvelope } from './envelope.ts';
@@ -67,6 +67,11 @@ export interface OperationsOptions {
   readonly clock?: Clock;
   /** Fault points between commits, for test harnesses. */
   readonly faults?: FaultPoints;
+  /**
+   * Names more fields of arguments as secret than the tools of this process do (`forbiddenOutputNames`), where operations
+   * are listed and shown: those are struck out. Asked in the same snapshot.
+   */
+  readonly secretFieldsOf?: SecretFieldsOf;
   /** Called in the same transaction as each change, for an ordered feed. */
   readonly onChange?: (tx: Tx, change: OperationChange) => Promise<void>;
 }
@@ -96,6 +101,7 @@ export class Operations {
       toolsComeAndGo: options.toolsComeAndGo ?? false,
       clock: options.clock ?? systemClock,
       faults: options.faults ?? noFaults,
+      secretFieldsOf: options.secretFieldsOf,
       onChange: options.onChange,
     };
   }
