@@ -27,7 +27,7 @@ import {
   SIDE_BRANCH_KINDS,
   type SideBranchKind,
 } from '../runs/index.ts';
-import type { Principal, SessionContext } from '../sessions/index.ts';
+import { type Principal, ProposedSecrets, type SessionContext } from '../sessions/index.ts';
 import { addProject, appendFeed, ensureTenant, findProject, type Store } from '../store/index.ts';
 import { acceptArguments, guardedToolOf, inputOf, settledGuardTool, ToolRegistry } from '../tools/index.ts';
 import type { HoldfastOptions } from './holdfast.ts';
@@ -134,6 +134,7 @@ async function assemble(
     histories,
     given: options.workspaceOf,
     env: options.secretsIn ?? process.env,
+    tools,
     faults,
   });
   const keeping = restoreTools(histories.history, store);
@@ -160,6 +161,7 @@ async function assemble(
   };
   const approvals = new Approvals(store, sessions, {
     validate: (action, edited) => validateEdit(tools, action, edited),
+    secretFieldsOf: (tool) => tools.secretFieldsOf(tool),
     fits: (action) => outdatedHere(calls, action, (tool) => runs.mayCall(tool)),
     telemetry: calls.telemetry,
   });
@@ -247,6 +249,14 @@ function operationsOf(store: Store, tools: ToolRegistry): Operations {
     profiles: [...PROVIDER_PROFILES, HOLDFAST_PROFILE],
     verdicts: true,
     toolsComeAndGo: true,
+    // Each stands for a call, whose proposal has kept them. A call's response id is the id of its action group.
+    secretFieldsOf: async (tx, all) => {
+      const kept = await ProposedSecrets.read(
+        tx,
+        all.map(({ first }) => first.responseId),
+      );
+      return all.map(({ first }) => kept.of(first.responseId, first.callId));
+    },
     // A call's beginning and end stand in the feed as its ledger lines; what happens outside a call is told here.
     onChange: async (tx, { kind, tenant, statusRef }) => {
       if (kind === 'reserved' || kind === 'succeeded') return;

@@ -3,6 +3,7 @@ import { type FaultPoints, isSecretKey, nodeFileSystem } from '../core/index.ts'
 import { autonomyPort, SessionPackages } from '../packages/index.ts';
 import { type SessionContext, workspaceOf } from '../sessions/index.ts';
 import type { Store } from '../store/index.ts';
+import type { ToolRegistry } from '../tools/index.ts';
 import { DATA_FILES } from './data-folder.ts';
 import type { Histories } from './session-history.ts';
 
@@ -14,9 +15,10 @@ export function openSessionPackages(of: {
   readonly histories: Histories;
   readonly given: ((rootFrameId: string) => string | null) | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly tools: ToolRegistry;
   readonly faults: FaultPoints;
 }): SessionPackages {
-  const { store, dataDir, context, histories, faults, env } = of;
+  const { store, dataDir, context, histories, faults, env, tools } = of;
   const imports = join(dataDir, DATA_FILES.imports);
   return new SessionPackages({
     store,
@@ -29,6 +31,7 @@ export function openSessionPackages(of: {
     workspaceOf: async (root) => of.given?.(root) ?? store.read('app.workspace', (tx) => workspaceOf(tx, root)),
     importedWorkspaceOf: (root) => join(imports, root, 'workspace'),
     configuredSecrets: () => secretsOf(env),
+    secretTools: () => tools.withSecretFields(),
     autoMode: autonomyPort(context),
     files: nodeFileSystem,
     faults,

@@ -22,6 +22,8 @@ export interface PackageContext {
   readonly importedWorkspaceOf: (rootFrameId: string) => string;
   /** Secrets of this installation by name: their values never travel, whatever they look like. */
   readonly configuredSecrets: () => Readonly<Record<string, string>>;
+  /** Tools that this installation knows, with the secret fields of their arguments: those never travel. Default: none. */
+  readonly secretTools?: () => ReadonlyMap<string, readonly string[]>;
   readonly autoMode?: AutoModePort;
   readonly files: FileSystem;
   readonly faults: FaultPoints;

@@ -5,7 +5,7 @@ import type { AutoModePort } from '../auto-mode/model.ts';
 import { type DocumentTools, groupsOfBranch } from './documents.ts';
 import { notExportable } from './guard.ts';
 
-type Tools = Omit<DocumentTools, 'autoMode'>;
+type Tools = Omit<DocumentTools, 'autoMode' | 'secretTools'>;
 
 /**
  * What a package says of a session's autonomous runs: reduced, without the names of artifacts, versions and cells that

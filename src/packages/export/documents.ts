@@ -69,6 +69,8 @@ export interface DocumentTools {
   readonly activeTreeId: string;
   readonly generationIds: ReadonlySet<string>;
   readonly autoMode: JsonObject;
+  /** The secret fields of tools that this installation knows, by tool. */
+  readonly secretTools: ReadonlyMap<string, readonly string[]>;
 }
 
 export async function allBranches(tx: ReadTx, principal: Principal, root: string): Promise<SessionBranch[]> {

@@ -188,7 +188,8 @@ async function stage({
       generationIds: before.generationIds,
     };
     const autoMode = await autoModeDocument(context.autoMode, known, before.cellIds);
-    const tools: documents.DocumentTools = { ...known, autoMode };
+    const secretTools = context.secretTools?.() ?? new Map<string, readonly string[]>();
+    const tools: documents.DocumentTools = { ...known, autoMode, secretTools };
     await stageDocuments(staged, tools);
     staged.addText('REPRODUCE.md', await notes(tools, artifacts, safe));
   });

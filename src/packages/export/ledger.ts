@@ -6,12 +6,16 @@ import {
   type JsonObject,
   type JsonValue,
   readStrictJson,
+  REDACTED,
+  SecretNames,
 } from '../../core/index.ts';
 import {
   type ActionGroup,
   type ExecutionAttempt,
   portableAttempts,
   portableEvents,
+  SECRET_FIELDS,
+  secretFieldsOfProposal,
   type StoredEvent,
 } from '../../sessions/index.ts';
 import { isReplyState } from '../../runs/index.ts';
@@ -24,19 +28,65 @@ export async function ledgerDocument({
   session,
   branches,
   generationIds,
+  secretTools,
 }: DocumentTools): Promise<DocumentMembers> {
   async function* groups(): AsyncGenerator<StagedRecord> {
     for (const { branchId } of branches)
-      for await (const group of groupsOfBranch(tx, branchId)) yield groupDocument(group, eventsOf(tx, group.groupId));
+      for await (const group of groupsOfBranch(tx, branchId))
+        yield groupDocument(group, eventsOf(tx, group.groupId, secretTools));
   }
   const attempts = await portableAttempts(tx, session.rootFrameId);
   return { groups: groups(), execution_attempts: attempts.map((attempt) => attemptDocument(attempt, generationIds)) };
 }
 
 /** A group may be as large as a ledger: its events are read and written page by page. */
-async function* eventsOf(tx: ReadTx, groupId: string): AsyncGenerator<RecordTexts> {
+async function* eventsOf(
+  tx: ReadTx,
+  groupId: string,
+  secretTools: DocumentTools['secretTools'],
+): AsyncGenerator<RecordTexts> {
+  const secrets = new SecretsOfCalls(secretTools);
   for await (const events of pages((after) => portableEvents(tx, groupId, after, PAGE_ROWS)))
-    yield new RecordTexts(events.map(eventText));
+    yield new RecordTexts(events.map((event) => eventText(secrets.struckOut(event))));
+}
+
+/** Strikes the secret fields of their tools out of the arguments of a group's calls, from their proposals on. */
+class SecretsOfCalls {
+  readonly #tools: DocumentTools['secretTools'];
+  readonly #byCall = new Map<string | null, SecretNames>();
+
+  constructor(tools: DocumentTools['secretTools']) {
+    this.#tools = tools;
+  }
+
+  struckOut(event: StoredEvent): StoredEvent {
+    if (event.type === 'proposed') this.#learn(event);
+    const secret = this.#byCall.get(event.toolCallId);
+    if (!secret) return event;
+    const { canonicalArguments: text, rawArguments: raw } = event;
+    return {
+      ...event,
+      canonicalArguments: text === null ? null : struckOutOf(text, secret),
+      // What is no JSON has no fields that could be found.
+      rawArguments: raw === null ? null : REDACTED,
+    };
+  }
+
+  #learn({ toolCallId, result }: StoredEvent): void {
+    // Few proposals name any, and few installations know such a tool: the others are not read.
+    if (result === null || (this.#tools.size === 0 && !result.includes(SECRET_FIELDS))) return;
+    const said = readStrictJson(result, JSON_PROFILES.packages);
+    const tool = isJsonObject(said) ? said['tool'] : undefined;
+    const known = typeof tool === 'string' ? this.#tools.get(tool) : undefined;
+    const secret = new SecretNames(secretFieldsOfProposal(said), known ?? []);
+    if (!secret.none) this.#byCall.set(toolCallId, secret);
+  }
+}
+
+/** The text is JSON, and has to stay it: what cannot be read within bounds is struck out as a text. */
+function struckOutOf(text: string, secret: SecretNames): string {
+  const left = secret.strikeOutOf(text);
+  return left === REDACTED ? canonicalJson(REDACTED) : left;
 }
 
 function groupDocument(group: ActionGroup, events: AsyncIterable<RecordTexts>): StagedRecord {
