@@ -94,15 +94,17 @@ check('a notice of a damaged request is given up as one is that nobody takes', a
   const waiting = await openDesk(t);
   const telling = await openDesk(t, { dataDir: waiting.dataDir, notices });
   const run = await waiting.holdfast.agent({ ...asking(), name: 'damaged' }).run('go');
-  await until(() => got.length === 1);
   const db = new DatabaseSync(join(telling.dataDir, 'holdfast.db'));
   t.after(() => db.close());
+  const state = () => db.prepare('SELECT state FROM notices').get()?.['state'];
+  // It is received before it is written down as told.
+  await until(() => state() === 'told');
   db.exec('DROP TRIGGER trg_permission_action_immutable');
   const tamper = `UPDATE permission_requests SET canonical_arguments = '{"note":"other"}' WHERE decision_id = ?`;
   const requestId = run.pending[0]?.requestId ?? '';
   db.prepare(tamper).run(requestId);
   db.prepare(`UPDATE notices SET state = 'due', attempts = 0, due_at = 1`).run();
-  await until(() => db.prepare('SELECT state FROM notices').get()?.['state'] === 'given_up');
+  await until(() => state() === 'given_up');
   assert.equal(got.length, 1);
 });
 
