@@ -148,7 +148,7 @@ function policyVoices(call: ProposedCall, principal: Principal, policies: readon
 
 const DECISIONS: ReadonlySet<unknown> = new Set(['allow', 'ask', 'deny']);
 
-/** Whatever a policy answers wrongly, or throws, holds the call for a person. */
+/** Whatever a policy answers wrongly, or throws, holds the call for a person; but a denial is one, whatever its reason. */
 function answerOf(
   policy: Policy,
   call: ProposedCall,
@@ -158,10 +158,21 @@ function answerOf(
     const answer = policy.decide(call, principal);
     if (answer === null || answer === undefined) return null;
     const told = typeof answer === 'string' ? { decision: answer } : answer;
-    if (!DECISIONS.has(told.decision)) return { decision: 'ask', reason: `${policyApprover(policy)} gave no answer.` };
-    if ('reason' in told) requireText('reason', told.reason, LIMITS.approvalTextCodePoints);
-    return told;
+    const { decision } = told;
+    if (!DECISIONS.has(decision)) return { decision: 'ask', reason: `${policyApprover(policy)} gave no answer.` };
+    if (!('reason' in told)) return { decision };
+    return decision === 'deny' && !isReason(told.reason) ? { decision } : { decision, reason: reasonOf(told.reason) };
   } catch {
     return { decision: 'ask', reason: `${policyApprover(policy)} failed.` };
+  }
+}
+
+const reasonOf = (reason: unknown): string => requireText('reason', reason, LIMITS.approvalTextCodePoints);
+
+function isReason(reason: unknown): boolean {
+  try {
+    return reasonOf(reason) !== '';
+  } catch {
+    return false;
   }
 }

@@ -1,6 +1,7 @@
 import { canonicalJson, fail, type JsonValue, LIMITS, requireText, requireWithin } from '../core/index.ts';
 import { appendEvent, type Principal, type SessionContext } from '../sessions/index.ts';
 import type { ReadTx, Row, Tx } from '../store/index.ts';
+import { exact } from './audit.ts';
 import { actionDigest, argumentsSha256, requestDigest, sortedKeys } from './digests.ts';
 import type { ApproverRule, PermissionRequest, RequestedAction } from './model.ts';
 import * as sql from './queries.ts';
@@ -163,7 +164,7 @@ export function eventOf(action: RequestedAction) {
 
 /** The request, proved against its own digests; APPROVAL_NOT_FOUND, APPROVAL_CORRUPT. */
 export async function requireRequest(tx: ReadTx, principal: Principal, requestId: string): Promise<PermissionRequest> {
-  const row = await tx.get(sql.SELECT_REQUEST, [requestId, principal.tenant]);
+  const row = await tx.get(exact(sql.SELECT_REQUEST), [requestId, principal.tenant]);
   if (!row) throw fail('APPROVAL_NOT_FOUND', 'There is no such permission request.');
   return requestOf(row);
 }

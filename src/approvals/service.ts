@@ -197,7 +197,7 @@ export class Approvals {
   /** Times out what has passed its expiry; see `sweepExpired`. Where nothing has, nothing is written. */
   async sweep(limit: number = LIMITS.approvalSweepRows): Promise<SweepResult> {
     const now = this.#context.clock.nowMs();
-    const due = await this.#store.read('approvals.due', (tx) => tx.get(sql.LIST_DUE, [now, 1]));
+    const due = await this.#store.read('approvals.due', (tx) => tx.get(exact(sql.LIST_DUE), [now, 1]));
     if (!due) return { expired: [], corrupt: [] };
     return this.#store.write('approvals.sweep', (tx) =>
       sweepExpired(tx, this.#context, Math.min(limit, LIMITS.approvalSweepRows)),

@@ -1,6 +1,7 @@
 import { fail } from '../core/index.ts';
 import type { Principal, SessionContext } from '../sessions/index.ts';
 import type { ReadTx, Row, Tx } from '../store/index.ts';
+import { exact } from './audit.ts';
 import { refused, settle } from './decisions.ts';
 import { isExpired, mismatch, step } from './machine.ts';
 import type { Authority, CallBinding, PermissionRequest } from './model.ts';
@@ -97,8 +98,8 @@ export async function cancelRequests(
 ): Promise<string[]> {
   const rows =
     'groupId' in which
-      ? await tx.all(sql.LIST_OPEN_OF_GROUP, [which.groupId, principal.tenant])
-      : await tx.all(sql.LIST_OPEN_OF_RUN, [which.rootFrameId, which.runId, principal.tenant]);
+      ? await tx.all(exact(sql.LIST_OPEN_OF_GROUP), [which.groupId, principal.tenant])
+      : await tx.all(exact(sql.LIST_OPEN_OF_RUN), [which.rootFrameId, which.runId, principal.tenant]);
   const ids: string[] = [];
   for (const row of rows) {
     const request = readable(row);
@@ -125,7 +126,7 @@ export async function sweepExpired(tx: Tx, context: SessionContext, limit: numbe
   const now = context.clock.nowMs();
   const expired: string[] = [];
   const corrupt: string[] = [];
-  for (const row of await tx.all(sql.LIST_DUE, [now, limit])) {
+  for (const row of await tx.all(exact(sql.LIST_DUE), [now, limit])) {
     const request = readable(row);
     if (!request || !isExpired(request.action.expiresAt, now)) {
       corrupt.push(String(row['decision_id']));

@@ -219,20 +219,31 @@ check('an allowed request that expires, or is stopped, before its use gives no a
   assert.equal(again.status.state, 'pending');
 });
 
-check('a request that somebody changed keeps no other from its end, and gives no authority itself', async () => {
-  await using world = await openSessionWorld();
-  const { groupId } = await openCalls(world);
-  const changed = await ask(world, { groupId, actionId: 'a' });
-  const fine = await ask(world, { groupId, actionId: 'b' });
-  const raw = world.raw();
-  raw.exec('DROP TRIGGER trg_permission_action_immutable');
-  raw.prepare("UPDATE permission_requests SET reason = 'z' WHERE decision_id = ?").run(changed.action.requestId);
-  raw.close();
-  const ids = await world.store.write('t', (tx) => cancelRequests(tx, world.context, AGENT, { groupId }, 'stopped'));
-  assert.deepEqual(ids, [fine.action.requestId]);
-  assert.equal((await refusal(approvalsOf(world).decide(OWNER, [say(changed)]))).code, 'APPROVAL_CORRUPT');
-  assert.equal((await refusal(use(world, changed))).code, 'APPROVAL_CORRUPT');
-});
+for (const [what, change] of [
+  ['reason', "reason = 'z'"],
+  ['time', 'created_at = 9007199254740993'],
+] as const)
+  check(`a request whose ${what} somebody changed keeps no other from its end, and gives no authority`, async () => {
+    await using world = await openSessionWorld();
+    const { groupId } = await openCalls(world);
+    const expiresAt = world.clock.nowMs() + 10;
+    const [changed, late] = [
+      await ask(world, { groupId, actionId: 'a', expiresAt }),
+      await ask(world, { groupId, actionId: 'b', expiresAt }),
+    ];
+    const fine = await ask(world, { groupId, actionId: 'c' });
+    const raw = world.raw();
+    raw.exec('DROP TRIGGER trg_permission_action_immutable');
+    raw.prepare(`UPDATE permission_requests SET ${change} WHERE decision_id = ?`).run(changed.action.requestId);
+    raw.close();
+    world.clock.advance(10);
+    const { requestId } = changed.action;
+    assert.deepEqual(await approvalsOf(world).sweep(), { expired: [late.action.requestId], corrupt: [requestId] });
+    const ids = await world.store.write('t', (tx) => cancelRequests(tx, world.context, AGENT, { groupId }, 'stopped'));
+    assert.deepEqual(ids, [fine.action.requestId]);
+    assert.equal((await refusal(approvalsOf(world).decide(OWNER, [say(changed)]))).code, 'APPROVAL_CORRUPT');
+    assert.equal((await refusal(use(world, changed))).code, 'APPROVAL_CORRUPT');
+  });
 
 check('the store functions take a transaction: what is decided in one that fails is not decided', async () => {
   await using world = await openSessionWorld();

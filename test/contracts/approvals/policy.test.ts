@@ -96,6 +96,16 @@ check('shadow mode reports what a policy would have held and lets nothing else t
   assert.equal(judge({ toolAsks: true }, [], shadow()), 'ask tool');
 });
 
+check('a policy that denies denies, whatever it gives as its reason, in shadow mode too', () => {
+  for (const reason of ['', 'x'.repeat(5000), 'half \ud800', undefined, 7] as readonly unknown[]) {
+    const because = (decision: 'allow' | 'ask' | 'deny') => policy(() => ({ decision, reason: reason as string }));
+    assert.equal(judge({}, [], enforce(because('deny'))), 'deny');
+    assert.equal(judge({}, [], shadow(because('deny'))), 'deny');
+    assert.equal(judge({}, [rule('allow')], enforce(because('ask'))), 'ask policy');
+    assert.equal(judge({}, [], enforce(because('allow'))), 'ask policy', 'an allow that says something wrong is none');
+  }
+});
+
 check('what needs nobody is approved by the name and revision of what allowed it', () => {
   const byPolicy = judgeCall(CALL, OWNER, [], enforce(policy(() => 'allow')));
   assert.equal(byPolicy.decision === 'allow' && byPolicy.approver, 'policy:house@1');
