@@ -20,16 +20,18 @@ const COLUMNS = `decision_id, tenant_id, root_frame_id, frame_id, project_id, br
   consumed_by, revoked_at, revoked_reason`;
 
 export const SELECT_REQUEST = `SELECT ${COLUMNS} FROM permission_requests WHERE decision_id = ? AND tenant_id = ?`;
+// The last one that was written, not the one of the highest id: ids tell the clock of whoever made them.
 export const SELECT_LATEST = `SELECT ${COLUMNS} FROM permission_requests WHERE action_group_id = ? AND action_id = ? AND tenant_id = ?
-ORDER BY decision_id DESC LIMIT 1`;
+ORDER BY rowid DESC LIMIT 1`;
 export const LIST_REQUESTS = `SELECT ${COLUMNS} FROM permission_requests WHERE tenant_id = ? AND decision_id < ?
 ORDER BY decision_id DESC LIMIT ?`;
 export const LIST_PENDING = `SELECT ${COLUMNS} FROM permission_requests WHERE tenant_id = ? AND state = 'pending'
 AND decision_id > ? ORDER BY decision_id LIMIT ?`;
 export const COUNT_GROUP_REQUESTS = `SELECT count(*) AS requests FROM permission_requests
   WHERE action_group_id = ? AND tenant_id = ?`;
+/** In the order in which they were written. */
 export const LIST_GROUP_REQUESTS = `SELECT ${COLUMNS} FROM permission_requests WHERE action_group_id = ? AND tenant_id = ?
-ORDER BY decision_id`;
+ORDER BY rowid`;
 
 /** The groups of a run that have a request, newest first: tenant, run, the group before, rows. */
 export const LIST_BATCHES_OF_RUN = `SELECT DISTINCT action_group_id FROM permission_requests

@@ -1,12 +1,20 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { argumentsOf, cancelRequests, decide, type PermissionRequest, recheck } from '../../../src/approvals/index.ts';
-import { systemClock } from '../../../src/core/index.ts';
+import {
+  Approvals,
+  argumentsOf,
+  cancelRequests,
+  decide,
+  latestRequest,
+  type PermissionRequest,
+  recheck,
+} from '../../../src/approvals/index.ts';
+import { createIds, systemClock } from '../../../src/core/index.ts';
 import { listGroupEvents } from '../../../src/sessions/index.ts';
 import { readFeed } from '../../../src/store/index.ts';
-import { approvalsOf, ask, bindingOf, read, say, use } from '../../support/approval-world.ts';
-import { assert, check } from '../../support/index.ts';
+import { approvalsOf, ask, bindingOf, read, say, use, validate } from '../../support/approval-world.ts';
+import { assert, check, manualClock } from '../../support/index.ts';
 import {
   AGENT,
   openCalls,
@@ -217,6 +225,27 @@ check('an allowed request that expires, or is stopped, before its use gives no a
   assert.equal((await refusal(approvalsOf(world).decide(OWNER, [say(waiting)]))).code, 'APPROVAL_ALREADY_DECIDED');
   const again = await ask(world, { groupId, actionId: 'b' });
   assert.equal(again.status.state, 'pending');
+});
+
+check('an edit that another process makes after the clock was set back is what counts of the call', async () => {
+  await using world = await openSessionWorld();
+  const request = await ask(world);
+  const clock = manualClock(world.clock.nowMs() - 3_600_000);
+  const other = new Approvals(world.store, { ...world.context, clock, ids: createIds(clock) }, { validate });
+  const [edited] = await other.decide(OWNER, [say(request, { editedArguments: { fixed: 'fixed', value: 2 } })]);
+  const { groupId, actionId } = request.action;
+  const latest = await world.store.read('t', (tx) => latestRequest(tx, OWNER, groupId, actionId));
+  assert.deepEqual(
+    [latest?.action.requestId, latest?.status.state, latest?.action.supersedes],
+    [edited?.action.requestId, 'allowed', request.action.requestId],
+  );
+  const batch = await other.batch(OWNER, groupId);
+  assert.deepEqual(
+    batch?.calls.map(({ decision, effectiveArguments }) => [decision, effectiveArguments]),
+    [['approved', { fixed: 'fixed', value: 2 }]],
+  );
+  const shown = await other.ofGroup(OWNER, groupId);
+  assert.equal(shown.at(-1)?.requestId, edited?.action.requestId);
 });
 
 for (const [what, change] of [
