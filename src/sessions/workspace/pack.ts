@@ -32,6 +32,7 @@ export class PackWriter {
   readonly #buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   #buffered = 0;
   #written = 0;
+  #isOpen = true;
 
   constructor(files: FileSystem, folder: string, id: string) {
     this.id = id;
@@ -121,19 +122,26 @@ export class PackWriter {
     this.#flush();
     this.#files.truncate(this.#fd, this.#written);
     this.#files.fsync(this.#fd);
-    this.#files.close(this.#fd);
+    this.#close();
     void faults.reach('file-temp-written');
     this.#files.rename(this.#temporary, join(this.#folder, packName(this.id)));
     syncFolder(this.#files, this.#folder);
     void faults.reach('file-renamed');
   }
 
+  /** Once, whatever becomes of it: somebody else may be given the same number at once. */
+  #close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#files.close(this.#fd);
+  }
+
   /** Gives the pack up and removes what there is of it. */
   abandon(): void {
     try {
-      this.#files.close(this.#fd);
+      this.#close();
     } catch {
-      // It was closed already.
+      // What could not be written is given up anyway.
     }
     try {
       this.#files.unlink(this.#temporary);

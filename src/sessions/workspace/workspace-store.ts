@@ -50,7 +50,7 @@ export interface KeptContent {
 /** What is read at a time of a content that is only passed on. */
 const PROOF_BYTES = 256 * 1024;
 
-/** A pack that a capture relied on was collected meanwhile: the capture is made once more. */
+/** A pack that something relied on was collected meanwhile: it is made once more. */
 class PackGone extends Error {}
 
 /**
@@ -82,12 +82,17 @@ export class WorkspaceStore {
    * control, too large, unreadable and changing files are left out and told. Gives the event loop turns meanwhile.
    * Refuses with WORKSPACE_NOT_A_FOLDER, WORKSPACE_CHANGED, LIMIT_REACHED, and what the disk says.
    */
-  async capture(directory: string, options: ScanOptions = {}): Promise<Capture> {
+  capture(directory: string, options: ScanOptions = {}): Promise<Capture> {
+    return this.#withPacks('the workspace', () => this.#captureOnce(directory, options));
+  }
+
+  /** Tries again what relied on a pack that was collected meanwhile. */
+  async #withPacks<T>(what: string, work: () => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#captureOnce(directory, options);
+        return await work();
       } catch (error) {
-        if (!(error instanceof PackGone) || attempt === 2) throw wrapFileError(error, 'the workspace');
+        if (!(error instanceof PackGone) || attempt === 2) throw wrapFileError(error, what);
       }
     }
   }
@@ -296,27 +301,27 @@ export class WorkspaceStore {
   }
 
   /**
-   * Stores a tree that came from elsewhere. Each content is read once and proved; `blobs` gives it by its SHA-256.
-   * Contents that are stored already are not asked for. WORKSPACE_PACK_CORRUPT when one is not what it is called.
+   * Stores a tree that came from elsewhere. Each content is read and proved; `blobs` gives it by its SHA-256, again where
+   * it is asked again. Contents that are stored already are not asked for. WORKSPACE_PACK_CORRUPT when one is not what it
+   * is called.
    */
-  async addTree(tree: WorkspaceTree, blobs: (sha: string) => AsyncIterable<Uint8Array>): Promise<string> {
+  addTree(tree: WorkspaceTree, blobs: (sha: string) => AsyncIterable<Uint8Array>): Promise<string> {
+    return this.#withPacks('a workspace', () => this.#addTreeOnce(tree, blobs));
+  }
+
+  async #addTreeOnce(tree: WorkspaceTree, blobs: (sha: string) => AsyncIterable<Uint8Array>): Promise<string> {
     await this.#refresh();
-    const pack = new PackWriter(this.#files, this.#packs, this.#options.ids.next());
+    let pack: PackWriter | undefined;
+    const open = (): PackWriter => (pack ??= new PackWriter(this.#files, this.#packs, this.#options.ids.next()));
     try {
       for (const { blob } of tree.entries) {
-        if (this.#index.has(blob) || pack.places.has(blob)) continue;
-        if ((await pack.addLarge(blobs(blob), () => false)) !== blob)
+        if (this.#index.has(blob) || pack?.places.has(blob)) continue;
+        if ((await open().addLarge(blobs(blob), () => false)) !== blob)
           throw fail('WORKSPACE_PACK_CORRUPT', 'A content of the tree is not what its digest says.');
       }
-      return (
-        await this.#keep(
-          tree,
-          () => pack,
-          () => pack,
-        )
-      ).treeId;
+      return (await this.#keep(tree, open, () => pack)).treeId;
     } catch (error) {
-      pack.abandon();
+      pack?.abandon();
       throw error;
     }
   }
