@@ -4,6 +4,7 @@ import picocolors from 'picocolors';
 import { sideBranchesOf, sideBranchStoryDocument } from '../../src/app/index.ts';
 import { runLines } from '../../src/cli/run-lines.ts';
 import type { ModelFunction, ModelMessage } from '../../src/index.ts';
+import { listEvents } from '../../src/sessions/index.ts';
 import { assert, check } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
 
@@ -218,4 +219,33 @@ check('a goal tree stands beside a run, is shown with it, and goes with its sess
   await run.stop();
   await assert.rejects(run.setGoals(tree), { code: 'RUN_ENDED' });
   assert.deepEqual(run.view.goals, tree);
+});
+
+check('what a side branch asks for all the same is written down without the secret fields of its tool', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const calls = [
+    { callId: 'x1', toolName: 'take_note', arguments: { note: '4711-blue' } },
+    { callId: 'x2', toolName: 'take_note', arguments: '{"note":"4711-blue' },
+    { callId: 'x3', toolName: 'other', arguments: { note: 'in the open' } },
+  ];
+  const main = callsThenDone([{}]);
+  let asked = 0;
+  const seen: string[] = [];
+  const model: ModelFunction = (request) => {
+    if (request.tools.length > 0) return main(request);
+    seen.push(JSON.stringify(request.messages.slice(-4)));
+    asked += 1;
+    return asked === 1 ? { text: 'hm', calls } : 'Well.';
+  };
+  const tools = [noteTool({ needsApproval: true, secretFields: ['note'] })];
+  const run = await holdfast.agent({ model, tools }).run('go');
+  await run.openSideBranch({ ...opening, maxTurns: 2 });
+  await run.approve(run.pending[0]);
+  assert.equal(run.status, 'completed');
+  const { store, principal } = holdfast.runtime;
+  const { items } = await store.read('test', (tx) => listEvents(tx, principal, run.view.sessionId));
+  const [turn] = items.filter(({ type }) => type === 'side_branch_turn').map(({ result }) => JSON.stringify(result));
+  assert.doesNotMatch(turn ?? '', /4711/);
+  assert.match(turn ?? '', /\[REDACTED\].*\[REDACTED\].*in the open/);
+  assert.match(seen[1] ?? '', /x1.*\[REDACTED\].*x2/, 'and the model is shown what is written down');
 });

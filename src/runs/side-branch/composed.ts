@@ -122,9 +122,10 @@ async function takeTurn(
   const before = groups.filter(({ group }) => group.position < at.group.position);
   const messages = [...messagesOf(agent.instructions, before, agent.model.id), ...messagesOfSideBranch(branch)];
   const reply = await ask(context, driving, { messages, tools: [], withinMs });
+  const secretFieldsOf = (tool: string): readonly string[] => context.calls.tools.secretFieldsOf(tool);
   const used = { ...usageOf(driving, messages, reply), now: context.calls.clock.nowMs() };
   await context.calls.store.write('runs.side-branch-turn', async (tx) => {
-    await append(tx, context, run, at.group.groupId, 'side_branch_turn', turnDocument(reply));
+    await append(tx, context, run, at.group.groupId, 'side_branch_turn', turnDocument(reply, secretFieldsOf));
     await countTurn(tx, run.runId, context.instanceId, used);
   });
 }

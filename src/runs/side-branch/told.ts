@@ -1,6 +1,15 @@
-import { isJsonObject, type JsonObject, type JsonValue, LIMITS } from '../../core/index.ts';
+import {
+  canonicalJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  LIMITS,
+  REDACTED,
+  SecretNames,
+} from '../../core/index.ts';
 import type { ModelMessage, ModelReply, ProposedCall } from '../../models/index.ts';
 import type { ActionEvent, ActionGroup } from '../../sessions/index.ts';
+import { readArguments } from '../../tools/index.ts';
 import { cutIn, cutNote, type CutReason } from '../cut-reply.ts';
 
 /** The kind of the group that a side branch of a composed run is, on its session's ledger. */
@@ -30,11 +39,26 @@ export const openedDocument = (opened: Pick<ToldSideBranch, 'type' | 'instructio
   max_turns: opened.maxTurns,
 });
 
-export const turnDocument = ({ text, calls, finishReason }: ModelReply): JsonObject => ({
+/** None of its calls is carried out, so nobody needs the secret fields of their tools. */
+export const turnDocument = (
+  { text, calls, finishReason }: ModelReply,
+  secretFieldsOf: (tool: string) => readonly string[],
+): JsonObject => ({
   text,
   ...cutNote({ finishReason }),
-  calls: calls.map(({ callId, toolName, argumentsText }) => ({ id: callId, name: toolName, arguments: argumentsText })),
+  calls: calls.map(({ callId, toolName, argumentsText }) => ({
+    id: callId,
+    name: toolName,
+    arguments: struckOut(argumentsText, new SecretNames(secretFieldsOf(toolName))),
+  })),
 });
+
+/** In what is no JSON no field can be found. */
+function struckOut(argumentsText: string, secret: SecretNames): string {
+  if (secret.none) return argumentsText;
+  const read = readArguments(argumentsText);
+  return read.ok ? canonicalJson(secret.strikeOut(read.value)) : REDACTED;
+}
 
 /** What the lines of a side branch's group say; null where they cannot be read. */
 export function sideBranchOf(events: readonly Pick<ActionEvent, 'type' | 'result'>[]): ToldSideBranch | null {
