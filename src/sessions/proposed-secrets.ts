@@ -17,14 +17,16 @@ export function secretFieldsOfProposal(result: JsonValue): readonly string[] {
 const NAMING = `SELECT group_id, tool_call_id, result FROM action_events
 WHERE group_id IN (SELECT value FROM json_each(?)) AND type = 'proposed' AND instr(result, '"${SECRET_FIELDS}"') > 0`;
 
-/** The secret fields that calls were proposed with, by group and call. One statement. */
+/** The secret fields that calls were proposed with, by group and call. One statement, none where there are no groups. */
 export class ProposedSecrets {
   readonly #byCall = new Map<string, readonly string[]>();
 
   /** Reads those of whole groups, whoever's they are: the caller has looked whether it may see them. */
   static async read(tx: ReadTx, groupIds: Iterable<string>): Promise<ProposedSecrets> {
     const found = new ProposedSecrets();
-    for (const row of await tx.all(NAMING, [JSON.stringify([...new Set(groupIds)])]))
+    const ids = [...new Set(groupIds)];
+    if (ids.length === 0) return found;
+    for (const row of await tx.all(NAMING, [JSON.stringify(ids)]))
       found.#byCall.set(`${String(row['group_id'])} ${String(row['tool_call_id'])}`, namesIn(String(row['result'])));
     return found;
   }

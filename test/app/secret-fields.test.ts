@@ -16,7 +16,7 @@ import { batchDocument, callArgumentHash } from '../../src/approvals/index.ts';
 import { dispatchApproved } from '../../src/calls/index.ts';
 import { canonicalJson, type JsonObject, REDACTED, sha256Hex } from '../../src/core/index.ts';
 import { Principal as OperationPrincipal } from '../../src/operations/index.ts';
-import { Holdfast, type ModelFunction, type Tool, tool } from '../../src/index.ts';
+import { functionModel, Holdfast, type Model, type ModelFunction, type Tool, tool } from '../../src/index.ts';
 import { listEvents, listGroups } from '../../src/sessions/index.ts';
 import { readAll } from '../archive/support/read-all.ts';
 import { openWorld, untilRun } from '../gateway/world.ts';
@@ -337,3 +337,28 @@ check(
     assertStruckOut('the run that goes on', run, /Bob/);
   },
 );
+
+check('neither who reviews a run nor who gives advice about a call is given a secret field', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const holdfast = await Holdfast.open({ dataDir });
+  t.after(() => holdfast.close());
+  const asked: string[] = [];
+  const judge = (answer: object): Model =>
+    functionModel(({ messages }) => {
+      asked.push(messages.at(-1)?.text ?? '');
+      return JSON.stringify(answer);
+    }, 'judge');
+  const agent = holdfast.agent({
+    model: functionModel(caller, 'author'),
+    tools: [doorTool([], false), doorTool([], true)],
+    autonomy: {
+      reviewer: { model: judge({ verdict: 'pass', summary: 'It is open.', findings: [] }) },
+      permissionReviewer: { model: judge({ outcome: 'allow', risk: 'low', summary: 'It may.' }) },
+    },
+  });
+  const waiting = await agent.run('open_gate');
+  assert.deepEqual([waiting.status, asked.length], ['waiting_confirmation', 1]);
+  const done = await agent.run('open_door');
+  assert.deepEqual([done.status, asked.length], ['completed', 2]);
+  for (const [at, what] of ['advice', 'a review'].entries()) assertStruckOut(what, asked[at] ?? '');
+});
