@@ -35,6 +35,21 @@ check('a row of many columns, of a write that returns, of none, and of large int
   });
 });
 
+check('a text is that of its own row, however often it came before or differed', async (t) => {
+  const { store } = await openNotes(t);
+  const long = 'x'.repeat(100);
+  const words: (string | number | null)[] = ['open', 'open', null, 'open', '', long, long, 'open', 7, 'shut'];
+  for (let i = 0; i < 200; i += 1) words.push(`id ${i}`);
+  words.push('open', 'open', 'shut');
+  await store.write('rows', async (tx) => {
+    const rows = await tx.all('SELECT value AS word FROM json_each(?)', [JSON.stringify(words)]);
+    assert.deepEqual(
+      rows.map(({ word }) => word),
+      words,
+    );
+  });
+});
+
 check('a star is whatever columns there are now, also where another connection has added one', () => {
   const database = new DatabaseSync(':memory:');
   database.exec('CREATE TABLE t (a INTEGER, b TEXT) STRICT');

@@ -4,6 +4,10 @@ import type { Row, SqlValue } from '../port.ts';
 /** A star stands for whatever columns there are when SQLite prepares the text again; `count(*)` is none of those. */
 const STAR = /(?<!\(\s*)\*/;
 
+/** What is kept of a column is as long as a digest at most, and kept no more after so many rows that all differed. */
+const SHORT = 64;
+const DIFFERENT = 64;
+
 /**
  * Makes the rows of one statement from lists of their values. The driver would give each row as a table of names and
  * values of its own, which takes twice the time and twice the memory.
@@ -11,10 +15,15 @@ const STAR = /(?<!\(\s*)\*/;
 export class RowShape {
   readonly #names: readonly string[];
   readonly #blank: Record<string, SqlValue>;
+  /** The short text that a column gave last; undefined once so many in a row differed that it seems to hold ids. */
+  readonly #last: (string | undefined)[];
+  readonly #differed: number[];
 
   private constructor(names: readonly string[]) {
     this.#names = names;
     this.#blank = blankOf(names);
+    this.#last = names.map(() => '');
+    this.#differed = names.map(() => 0);
   }
 
   /**
@@ -32,8 +41,21 @@ export class RowShape {
   row(values: readonly SqlValue[]): Row {
     const row = { ...this.#blank };
     const names = this.#names;
-    for (let i = 0; i < names.length; i += 1) row[names[i] as string] = values[i] as SqlValue;
+    for (let i = 0; i < names.length; i += 1) row[names[i] as string] = this.#shared(values[i] as SqlValue, i);
     return row;
+  }
+
+  /** The driver makes a text anew for each row, and many columns hold a few words: rows that are kept share them. */
+  #shared(value: SqlValue, column: number): SqlValue {
+    const last = this.#last[column];
+    if (last === undefined || typeof value !== 'string' || value.length > SHORT) return value;
+    if (value === last) {
+      this.#differed[column] = 0;
+      return last;
+    }
+    const differed = ((this.#differed[column] as number) += 1);
+    this.#last[column] = differed < DIFFERENT ? value : undefined;
+    return value;
   }
 }
 
