@@ -158,7 +158,8 @@ export class Run {
   /** Waits for whatever it needs of people, whoever decides and in whatever process, until it has ended. */
   async wait(listener?: RunListener): Promise<this> {
     checkOptions('run.wait', { listener }, RUN_OPTIONS);
-    await this.#runtime.runs.whenDecided(this.#principal, this.id, listener);
+    const { ended } = await this.#runtime.runs.whenDecided(this.#principal, this.id, listener);
+    await ended;
     return this.refresh();
   }
 

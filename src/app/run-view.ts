@@ -115,7 +115,7 @@ export async function viewOfRun(
     ...(await readTurn(tx, principal, run, page)),
     goals: await goalsOf(tx, runId),
   }));
-  const calls = own.flatMap((one) => one.calls.map((call) => callView(runtime, call)));
+  const calls = ofItsSize(own.flatMap((one) => one.calls.map((call) => callView(runtime, call))));
   const summary = counted ?? summaryOf(calls);
   const damage = await runtime.runs.damageOf(run);
   const supervision = await runtime.autonomy.supervisionOf(principal, run.place);
@@ -245,8 +245,11 @@ async function pendingOf(
     const { rootFrameId } = place;
     found.push(...(await runtime.approvals.pendingOfRun(principal, { rootFrameId, runId: id })));
   }
-  return found;
+  return ofItsSize(found);
 }
+
+/** A list that grew has room for sixteen more, which a view would hold as long as its run waits. */
+const ofItsSize = <T>(list: readonly T[]): readonly T[] => list.slice();
 
 /** The document of a run: what `--json` and HTTP carry. Snake case, closed. */
 export function runDocument(view: RunView): JsonObject {

@@ -24,6 +24,9 @@ export interface ResumeOptions {
   readonly adopt?: boolean;
 }
 
+/** One for all runs of which nobody hears: a waiting run would hold its own as long as it waits. */
+const NOBODY: RunListener = Object.freeze({});
+
 /**
  * Runs of the composed system: started, carried out by this process, waiting, resumed by any process, stopped. What a
  * run did stands in the session's ledger; its row says how it stands and which living process has it.
@@ -81,7 +84,7 @@ export class Runs {
   async start(principal: Principal, agentName: string, start: StartRun): Promise<RunHandle> {
     const agent = this.#agent(agentName);
     const begun = await beginRun(this.#context, principal, agent, start, this.#carried.askPen);
-    return this.#carried.carry(principal, begun, agent, start.listener ?? {});
+    return this.#carried.carry(principal, begun, agent, start.listener ?? NOBODY);
   }
 
   /**
@@ -93,7 +96,7 @@ export class Runs {
   async resume(
     principal: Principal,
     runId: string,
-    listener: RunListener = {},
+    listener: RunListener = NOBODY,
     { adopt = false }: ResumeOptions = {},
   ): Promise<RunHandle> {
     const here = this.running(runId);
@@ -138,14 +141,14 @@ export class Runs {
   }
 
   /**
-   * Waits for the decisions that a run needs, in whatever process they are made, carries it on each time nothing of it
-   * or below it waits any more, and settles when it has ended. The process stays alive meanwhile; where it is closed
-   * before that, this never settles.
+   * Waits for the decisions that a run needs, in whatever process they are made, and carries it on each time nothing of
+   * it or below it waits any more; `ended` settles when it has ended. The process stays alive meanwhile; where it is
+   * closed before that, `ended` never settles.
    */
-  async whenDecided(principal: Principal, runId: string, listener: RunListener = {}): Promise<RunRecord> {
+  async whenDecided(principal: Principal, runId: string, listener: RunListener = NOBODY): Promise<RunHandle> {
     const run = await this.get(principal, runId);
     this.#agent(run.agent);
-    return this.#waiting.wait(principal, runId, listener);
+    return { runId, ended: this.#waiting.wait(principal, runId, listener) };
   }
 
   /**

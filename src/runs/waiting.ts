@@ -144,6 +144,8 @@ export class WaitingRuns {
       const runs = await runTree(tx, principal, runId);
       return { tree: runs, ready: await isReady(tx, runs) };
     });
+    // First by the text that it is awaited by: a map keeps its first key, and not a second text of the same.
+    this.#above.set(runId, waiter);
     for (const one of tree) this.#above.set(one.runId, waiter);
     const [self] = tree.filter((one) => one.runId === runId);
     if (self && !(await this.#isOpen(self))) return self;
