@@ -34,10 +34,13 @@ export const CONNECTION_SETTINGS = [
   'PRAGMA wal_autocheckpoint = 0',
 ].join(';');
 
-/** Opens the file without changing it. @throws STORE_CANNOT_OPEN and other coded errors of the driver */
-export function openConnection(driver: Driver, file: string): DatabaseSync {
+/**
+ * Opens the file without changing it. `timeout`: how long each step waits for other processes, and blocks this one, in
+ * milliseconds. @throws STORE_CANNOT_OPEN and other coded errors of the driver
+ */
+export function openConnection(driver: Driver, file: string, timeout: number = SQLITE_BUSY_TIMEOUT_MS): DatabaseSync {
   try {
-    return new driver.DatabaseSync(file, { timeout: SQLITE_BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
+    return new driver.DatabaseSync(file, { timeout, enableForeignKeyConstraints: true });
   } catch (error) {
     throw storeError(error);
   }

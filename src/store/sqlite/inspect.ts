@@ -14,8 +14,12 @@ export interface FileInspection {
   readonly pending: readonly { readonly context: string; readonly number: number; readonly name: string }[];
 }
 
+/** The last process that leaves holds the whole file until its log is copied back. */
+const LEAVING_MS = 5_000;
+
 /**
- * Looks at a database file without changing it. @throws what opening it would throw: STORE_FOREIGN, STORE_NEWER,
+ * Looks at a database file without changing it. Where another process is just leaving it, it waits for that, at most
+ * five seconds, and blocks this process meanwhile. @throws what opening it would throw: STORE_FOREIGN, STORE_NEWER,
  * STORE_ALTERED, STORE_SCHEMA_VERSION, STORE_CANNOT_OPEN, STORE_BUSY, INVALID_VALUE
  */
 export function inspectSqliteFile(options: {
@@ -28,7 +32,7 @@ export function inspectSqliteFile(options: {
   const driver = loadDriver();
   if (!existsSync(path)) return { state: 'absent', pending: [] };
   try {
-    const database = openConnection(driver, path);
+    const database = openConnection(driver, path, LEAVING_MS);
     try {
       const pending = pendingSteps(database, schemas).map(({ context, migration: { number, name } }) => ({
         context,

@@ -1,6 +1,17 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { inspectSqliteFile } from '../../../src/store/sqlite/index.ts';
 import { assert, check } from '../../support/index.ts';
 import { armFaults } from '../../support/faults.ts';
-import { ADD_NOTE, addNote, ALL_NOTES, behindItsBack, openNotes, outcomes } from '../../support/notes-store.ts';
+import {
+  ADD_NOTE,
+  addNote,
+  ALL_NOTES,
+  behindItsBack,
+  NOTES_SCHEMA,
+  openNotes,
+  outcomes,
+} from '../../support/notes-store.ts';
 
 /** An error as the driver makes it, for what cannot be brought about on every machine. */
 function driverError(errcode: number): Error {
@@ -146,4 +157,24 @@ check('opening waits for a lock too, and says STORE_BUSY in the end', async (t) 
     database.exec('ROLLBACK');
   });
   await openNotes(t, { file });
+});
+
+/** What another process does as the last that leaves: it holds the whole file until its log is copied back. */
+const LEAVING = `
+const { parentPort, workerData } = require('node:worker_threads');
+const { DatabaseSync } = require('node:sqlite');
+const database = new DatabaseSync(workerData);
+database.exec("PRAGMA locking_mode = EXCLUSIVE; INSERT INTO notes VALUES ('last', 1)");
+parentPort.postMessage('held');
+setTimeout(() => database.close(), 60);
+`;
+
+check('looking at a database waits for whoever is just leaving it', async (t) => {
+  const { file, store } = await openNotes(t);
+  await store.close();
+  const leaving = new Worker(LEAVING, { eval: true, execArgv: ['--no-warnings'], workerData: file });
+  const left = once(leaving, 'exit');
+  assert.deepEqual(await once(leaving, 'message'), ['held']);
+  assert.equal(inspectSqliteFile({ file, schemas: [NOTES_SCHEMA] }).state, 'current');
+  await left;
 });
