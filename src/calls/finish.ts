@@ -94,7 +94,7 @@ export async function keepReceipts(
   outputText: string,
 ): Promise<RecordAnswer> {
   const now = unixSeconds(context.clock);
-  const receipt = makeReceipt(of, outputText, now);
+  const receipt = await makeReceipt(tx, context, of, outputText, now);
   const { statusRef, request } = of;
   const reserved = of.reserved ? { reserved: of.reserved } : {};
   const terms = { statusRef, expected: request, checked: receipt, keepChecked: true, now, ...reserved };
@@ -111,16 +111,43 @@ export class NotRecorded extends Error {
   }
 }
 
-function makeReceipt(of: Ending, outputText: string, now: number): Receipt {
+async function makeReceipt(
+  tx: Tx,
+  context: CallsContext,
+  of: Ending,
+  outputText: string,
+  now: number,
+): Promise<Receipt> {
   const told = readReceipt(of, outputText);
-  const ids = receiptIdsOf(of.request.call.operationId, of.statusRef);
   return {
-    receiptId: told.receiptId ?? ids.receiptId,
-    downstreamRequestId: told.downstreamRequestId ?? ids.downstreamRequestId,
+    ...(await idsOf(tx, context, of, told)),
     resultJson: outputText,
     producerRevision: of.request.contract.producer,
     resourceRevision: told.resourceRevision ?? 'not-told',
     observedAt: utcText(told.observedAt ?? now),
+  };
+}
+
+/**
+ * The ids that the tool tells, or our own: also where another operation has one of them, since what a tool that finds
+ * things in place tells is the record of whichever call made it. The output stands all the same.
+ */
+async function idsOf(
+  tx: Tx,
+  { operations }: CallsContext,
+  { request, statusRef }: Ending,
+  { receiptId, downstreamRequestId }: ToolReceipt,
+): Promise<Pick<Receipt, 'receiptId' | 'downstreamRequestId'>> {
+  const own = receiptIdsOf(request.call.operationId, statusRef);
+  if (receiptId === undefined && downstreamRequestId === undefined) return own;
+  const told = {
+    receiptId: receiptId ?? own.receiptId,
+    downstreamRequestId: downstreamRequestId ?? own.downstreamRequestId,
+  };
+  const taken = await operations.takenIds(tx, request.scope, told);
+  return {
+    receiptId: taken.receiptId ? own.receiptId : told.receiptId,
+    downstreamRequestId: taken.downstreamRequestId ? own.downstreamRequestId : told.downstreamRequestId,
   };
 }
 

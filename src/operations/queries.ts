@@ -79,6 +79,9 @@ export const INSERT_DOWNSTREAM = `INSERT INTO downstream_receipts
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (tenant_id, subject_id, tool_name, idempotency_key) DO NOTHING`;
 export const READ_DOWNSTREAM = `SELECT ${receiptColumns('d', 'downstream')} FROM downstream_receipts d WHERE ${SCOPE}`;
+/** Receipts of other operations with one of two ids: receipt, request, scope. */
+export const RECEIPTS_OF_OTHERS = `SELECT receipt_id, downstream_request_id FROM downstream_receipts
+  WHERE (receipt_id = ? OR downstream_request_id = ?) AND NOT (${SCOPE}) LIMIT 2`;
 
 export const INSERT_LOCAL = `INSERT INTO local_receipts
   (operation_pk, receipt_id, downstream_request_id, request_sha256, result_json, producer_revision, resource_revision,

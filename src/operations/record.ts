@@ -1,5 +1,5 @@
 import { readStoredJson, recordBroken, requireEvidence } from './evidence.ts';
-import type { Tx } from '../store/index.ts';
+import type { ReadTx, Tx } from '../store/index.ts';
 import type { OperationsContext } from './context.ts';
 import type { ExpectedRequest } from './evidence.ts';
 import type { OperationRecord, Receipt, Scope, StoredReceipt } from './model.ts';
@@ -12,6 +12,7 @@ import {
   OUTBOX_DELIVERED,
   READ_DOWNSTREAM,
   READ_LOCAL,
+  RECEIPTS_OF_OTHERS,
 } from './queries.ts';
 import { bindReceipt, readRow, receiptOf, receiptParams, sameReceipt, wholeOf } from './rows.ts';
 
@@ -57,6 +58,22 @@ async function insertDownstream(tx: Tx, scope: Scope, receipt: StoredReceipt, no
     now,
   ]);
   return inserted.changes === 1;
+}
+
+/** The ids of a receipt, each of which no two operations can have. */
+export type ReceiptIds = Pick<Receipt, 'receiptId' | 'downstreamRequestId'>;
+
+/** Which of these ids the receipt of another operation has already. */
+export async function takenIds(
+  tx: ReadTx,
+  { tenant, subject, tool, key }: Scope,
+  { receiptId, downstreamRequestId }: ReceiptIds,
+): Promise<Readonly<Record<keyof ReceiptIds, boolean>>> {
+  const others = await tx.all(RECEIPTS_OF_OTHERS, [receiptId, downstreamRequestId, tenant, subject, tool, key]);
+  return {
+    receiptId: others.some((row) => row['receipt_id'] === receiptId),
+    downstreamRequestId: others.some((row) => row['downstream_request_id'] === downstreamRequestId),
+  };
 }
 
 /** What a downstream receipt must share with the request before it proves anything. */

@@ -37,7 +37,7 @@ import {
 } from './model.ts';
 import { processOperation, type ProcessOptions, takeLease } from './process.ts';
 import { operationQueries } from './queries.ts';
-import { record, type RecordAnswer, type RecordTerms } from './record.ts';
+import { type ReceiptIds, record, type RecordAnswer, type RecordTerms, takenIds } from './record.ts';
 import type { PreparedRequest } from './request.ts';
 import { reserve, type Reservation, type ReserveTerms, type RuleAnswer } from './reserve.ts';
 import { answerSucceeded } from './results.ts';
@@ -196,6 +196,11 @@ export class Operations {
   /** Writes both receipts and finishes the operation and its outbox row in this transaction. */
   record(tx: Tx, terms: RecordTerms): Promise<RecordAnswer> {
     return record(tx, this.#context, terms);
+  }
+
+  /** Which ids of a receipt another operation has: one record of the other side can stand for several. */
+  takenIds(tx: ReadTx, scope: Scope, ids: ReceiptIds): Promise<Readonly<Record<keyof ReceiptIds, boolean>>> {
+    return takenIds(tx, scope, ids);
   }
 
   /** Records a verdict in this transaction. */

@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NotDone, outcomeForModel } from '../../src/index.ts';
+import { Principal } from '../../src/operations/index.ts';
 import { assert, check } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
 
@@ -21,6 +22,33 @@ check('a valid output is done, reported and not verified', async (t) => {
   assert.deepEqual(outcome, { state: 'done', output: { ok: true }, verified: false, settledBy: null });
   assert.equal(run.status, 'completed');
 });
+
+for (const [what, receipt] of [
+  ['record', (output: unknown) => ({ receiptId: String((output as { customer: string }).customer) })],
+  ['request', () => ({ downstreamRequestId: 'the one request' })],
+] as const)
+  check(
+    `two calls of which the other side tells one and the same ${what} are both done, and audited as sound`,
+    async (t) => {
+      const { holdfast } = await openDesk(t);
+      const upsert = noteTool({ effect: 'idempotent', execute: () => ({ customer: 'c-1' }), receipt });
+      const model = callsThenDone([{ note: 'milk' }], [{ note: 'bread' }]);
+      const run = await holdfast.agent({ model, tools: [upsert] }).run('go');
+      assert.equal(run.status, 'completed');
+      assert.deepEqual(
+        run.view.calls.map(({ outcome }) => outcome?.state),
+        ['done', 'done'],
+      );
+      assert.equal((await holdfast.runtime.operations.audit()).passed, true);
+      const { operations } = await holdfast.runtime.operations.list(new Principal('local', 'owner'), { now: 1 });
+      const [second, first] = operations.map(({ receipt: kept }) => kept);
+      const told = (kept: typeof first) => (what === 'record' ? kept?.receiptId : kept?.downstreamRequestId);
+      assert.deepEqual(
+        [told(first), told(second)?.startsWith(what === 'record' ? 'receipt-' : 'request-')],
+        [what === 'record' ? 'c-1' : 'the one request', true],
+      );
+    },
+  );
 
 check('NotDone is not_done, and the run goes on with the reason', async (t) => {
   const { run, outcome } = await outcomeOf(t, { execute: throwing(new NotDone('the paper is out')) });
