@@ -88,6 +88,9 @@ async function packageVersions(
   return versions;
 }
 
+/** What is told of bytes that are not there, or are not what was recorded. */
+const LOST: ReadonlySet<string> = new Set(['WORKSPACE_PACK_CORRUPT', 'FILE_MISSING']);
+
 /** Whether bytes are there, are what was recorded, and hold no secret. */
 async function mayTravel(
   workspaces: WorkspaceStore,
@@ -97,7 +100,7 @@ async function mayTravel(
   try {
     return !(await bytesHoldSecret(workspaces.readBlob(sha256), knownSecrets));
   } catch (error) {
-    if (error instanceof HoldfastError && error.code === 'WORKSPACE_PACK_CORRUPT') return false;
+    if (error instanceof HoldfastError && LOST.has(error.code)) return false;
     throw error;
   }
 }

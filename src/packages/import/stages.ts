@@ -194,7 +194,7 @@ export class ImportStages {
   async workspaceContent(): Promise<void> {
     const { workspaces } = this.context;
     for (const { treeId, tree } of this.plan.trees) {
-      if (await workspaces.hasTree(treeId)) continue;
+      if (await workspaces.keepTree(treeId)) continue;
       this.added.trees.push(treeId);
       await workspaces.addTree(tree, (sha) => this.pkg.passing(`workspace/blobs/${sha}`));
     }

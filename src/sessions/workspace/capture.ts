@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { type FileFacts, type FileSystem, LIMITS, requireWithin, sha256Hex } from '../../core/index.ts';
 import { blobAt, type FileTable, TableBuilder } from './file-table.ts';
 import type { SeenFile, SkippedName, SkipReason } from './model.ts';
-import type { BlobPlace, PackWriter } from './pack.ts';
+import type { PackWriter } from './pack.ts';
 import { type FoundFile, type ScanOptions, scanWorkspace } from './scan.ts';
 import { sameFile, type StatCache } from './stat-cache.ts';
 
@@ -16,7 +16,7 @@ export interface CaptureTools {
   readonly cache: StatCache;
   /** Whether a content that the cache names is stored. */
   readonly isStored: (sha: string) => boolean;
-  readonly index: ReadonlyMap<string, BlobPlace>;
+  readonly index: { has(sha: string): boolean };
   /** The pack that takes what is not stored yet; made when it is first needed. */
   readonly pack: () => PackWriter;
 }

@@ -3,6 +3,7 @@ import type { FileSystem } from '../../core/index.ts';
 import type { Store } from '../../store/index.ts';
 import { packName } from './pack.ts';
 import * as sql from './queries.ts';
+import { isHalfNote } from './stat-cache.ts';
 
 export interface Collected {
   readonly trees: number;
@@ -18,10 +19,18 @@ interface CollectTools {
   readonly files: FileSystem;
   readonly folder: string;
   readonly beforeMs: number;
+  /** Where captures leave their notes. */
+  readonly cacheFolder: string;
 }
 
 /** First the rows, in one transaction; the files only once it stands, so that no row ever names a file that is gone. */
-export async function collectGarbage({ store, files, folder, beforeMs }: CollectTools): Promise<Collected> {
+export async function collectGarbage({
+  store,
+  files,
+  folder,
+  cacheFolder,
+  beforeMs,
+}: CollectTools): Promise<Collected> {
   const { trees, contents, packs, named } = await store.write('workspace.collect', async (tx) => {
     const dropped = await tx.run(sql.DROP_TREES, [beforeMs]);
     const unused = await tx.run(sql.DROP_CONTENTS, [beforeMs]);
@@ -32,12 +41,14 @@ export async function collectGarbage({ store, files, folder, beforeMs }: Collect
     return { ...counts, packs: rows.map(idOf), named: new Set(left.map(idOf)) };
   });
   for (const id of packs) remove(files, join(folder, packName(id)));
+  const unnamed = files.readdir(folder).filter((name) => !named.has(name.replace(/\.pack$/, '')));
+  const halfNotes = files.readdir(cacheFolder).filter(isHalfNote);
   let strays = 0;
-  for (const name of files.readdir(folder)) {
-    const isNamed = named.has(name.replace(/\.pack$/, ''));
-    if (isNamed || !isOld(files, join(folder, name), beforeMs)) continue;
-    if (remove(files, join(folder, name))) strays += 1;
-  }
+  for (const path of [
+    ...unnamed.map((name) => join(folder, name)),
+    ...halfNotes.map((name) => join(cacheFolder, name)),
+  ])
+    if (isOld(files, path, beforeMs) && remove(files, path)) strays += 1;
   return { trees, contents, packs: packs.length, strays };
 }
 
@@ -52,7 +63,7 @@ export interface Added {
  * that were not captured or kept after `addedMs`, with the packs that only they needed. What others share stays.
  */
 export async function forgetAdded(
-  { store, files, folder }: Omit<CollectTools, 'beforeMs'>,
+  { store, files, folder }: Omit<CollectTools, 'beforeMs' | 'cacheFolder'>,
   added: Added,
   addedMs: number,
 ): Promise<void> {

@@ -8,6 +8,8 @@ ON CONFLICT (tree_id) DO UPDATE SET captured_at = MAX(captured_at, excluded.capt
 /** Changes nothing when the pack is gone. */
 export const NEED_PACK = `INSERT OR IGNORE INTO workspace_tree_packs (tree_id, pack_id)
 SELECT ?, pack_id FROM workspace_packs WHERE pack_id = ?`;
+/** Of a tree that is stored again. */
+export const UNNEED_PACKS = `DELETE FROM workspace_tree_packs WHERE tree_id = ?`;
 export const HAS_PACK = `SELECT 1 AS has FROM workspace_packs WHERE pack_id = ?`;
 
 /** Trees that no checkpoint names and that were not captured since. */
@@ -28,6 +30,7 @@ export const TOUCH_CONTENT = `UPDATE workspace_contents SET kept_at = MAX(kept_a
 /** Changes nothing when the pack is gone. */
 export const KEEP_CONTENT = `INSERT OR IGNORE INTO workspace_contents (sha256, size, pack_id, kept_at)
 SELECT ?, ?, pack_id, ? FROM workspace_packs WHERE pack_id = ?`;
+export const MOVE_CONTENT = `UPDATE workspace_contents SET pack_id = ? WHERE sha256 = ?`;
 const UNUSED = `NOT EXISTS (SELECT 1 FROM artifact_versions v
 WHERE v.snapshot_sha256 = workspace_contents.sha256 AND v.available = 1)`;
 /** Contents that no version names and that were not kept since. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import { type FileFacts, type FileSystem, readFileWithin, sha256Hex, writeAll } from '../../core/index.ts';
+import { errnoOf, type FileFacts, type FileSystem, readFileWithin, sha256Hex, writeAll } from '../../core/index.ts';
 import { areRows, type FileTable, rowIs, rowsOf, tableOf } from './file-table.ts';
 import type { SeenFile, SkippedName } from './model.ts';
 
@@ -87,7 +87,10 @@ export class StatCache {
     return isWhole && table === this.table && sameNames(skipped, this.#notes.skipped) ? treeId : undefined;
   }
 
-  /** Notes what was captured where that helps more than what is noted. Not synced: it may be lost, never half. */
+  /**
+   * Notes what was captured where that helps more than what is noted. Not synced: it may be lost, never half. Where the
+   * disk takes no notes there are none: the next capture reads more.
+   */
   save(table: FileTable, skipped: readonly SkippedName[], treeId: string, temporaryName: string): void {
     if (this.treeOf(table, skipped) === treeId) return;
     // Files that were changed too recently are not noted.
@@ -98,9 +101,18 @@ export class StatCache {
     const notes: Notes = { version: VERSION, table: tableOf(settled), skipped, treeId, isWhole };
     const body = serialize(notes);
     const temporary = `${this.#path}.${temporaryName}`;
+    try {
+      this.#write(temporary, Buffer.concat([Buffer.from(sha256Hex(body)), body]));
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      removeQuietly(this.#files, temporary);
+    }
+  }
+
+  #write(temporary: string, bytes: Uint8Array): void {
     const fd = this.#files.open(temporary, 'wx', 0o600);
     try {
-      writeAll(this.#files, fd, Buffer.concat([Buffer.from(sha256Hex(body)), body]));
+      writeAll(this.#files, fd, bytes);
     } finally {
       this.#files.close(fd);
     }
@@ -117,6 +129,17 @@ export class StatCache {
     } catch {
       return NOTHING;
     }
+  }
+}
+
+/** Whether a name in the folder of notes is of some that were never finished. */
+export const isHalfNote = (name: string): boolean => /\.seen\./.test(name);
+
+function removeQuietly(files: FileSystem, path: string): void {
+  try {
+    files.unlink(path);
+  } catch {
+    // It is not there, or goes with a collection.
   }
 }
 

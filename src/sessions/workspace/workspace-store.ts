@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import {
   type Clock,
+  errnoOf,
   fail,
   type FaultPoints,
   type FileSystem,
@@ -12,12 +13,13 @@ import {
   sha256Hex,
   wrapFileError,
 } from '../../core/index.ts';
-import type { Store, Tx } from '../../store/index.ts';
+import type { ReadTx, Store, Tx } from '../../store/index.ts';
 import { readWorkspace, type Walked } from './capture.ts';
 import { Captured, treeOf } from './captured.ts';
 import { type Added, collectGarbage, type Collected, forgetAdded } from './collect.ts';
 import type { Capture, TreeChange, WorkspaceTree } from './model.ts';
-import { type BlobPlace, PackWriter, packChunks, readPackIndex } from './pack.ts';
+import { type BlobPlace, PackWriter, packChunks } from './pack.ts';
+import { PackIndex } from './pack-index.ts';
 import * as sql from './queries.ts';
 import { restoreWorkspace, type Restored } from './restore.ts';
 import type { ScanOptions } from './scan.ts';
@@ -64,8 +66,7 @@ export class WorkspaceStore {
   readonly #faults: FaultPoints;
   readonly #packs: string;
   readonly #cache: string;
-  readonly #index = new Map<string, BlobPlace>();
-  readonly #known = new Set<string>();
+  readonly #index: PackIndex;
 
   constructor(options: WorkspaceStoreOptions) {
     this.#options = options;
@@ -73,6 +74,7 @@ export class WorkspaceStore {
     this.#faults = options.faults ?? noFaults;
     this.#packs = join(options.folder, 'packs');
     this.#cache = join(options.folder, 'cache');
+    this.#index = new PackIndex(this.#files, this.#packs);
     for (const folder of [options.folder, this.#packs, this.#cache]) makeFolder(this.#files, folder);
   }
 
@@ -105,7 +107,7 @@ export class WorkspaceStore {
       const cache = new StatCache(this.#files, this.#cache, directory, clock.nowMs());
       // A tree that is there has all its contents: the database keeps the packs that it needs, and the cache names no
       // content that is not the tree's. Should both be collected meanwhile, the capture is made once more.
-      const isThere = await this.#refresh(cache.treeId);
+      const isThere = (await this.#refresh(cache.treeId)) === 'whole';
       const isStored = isThere ? () => true : (sha: string) => this.#index.has(sha);
       const tools = { files: this.#files, cache, index: this.#index, isStored, pack: open };
       const walked = await readWorkspace(tools, directory, options);
@@ -147,18 +149,25 @@ export class WorkspaceStore {
     const pack = made();
     pack?.finish(this.#faults);
     await this.#options.store.write('workspace.keep', (tx) => this.#name(tx, treeId, tree, pack));
-    for (const [sha, place] of pack?.places ?? []) this.#index.set(sha, place);
-    if (pack) this.#known.add(pack.id);
+    if (pack) this.#index.add(pack);
     void this.#faults.reach('checkpoint-tree-written');
     return { treeId, created: true };
   }
 
+  /** False as well for a tree that needs a pack which cannot be read: it is stored again. */
   #touch(treeId: string): Promise<boolean> {
     const now = this.#options.clock.nowMs();
     return this.#options.store.write('workspace.touch', async (tx) => {
+      if (await this.#isBroken(tx, treeId)) return false;
       const { changes } = await tx.run(sql.TOUCH_TREE, [now, treeId]);
       return changes === 1;
     });
+  }
+
+  async #isBroken(tx: ReadTx, treeId: string): Promise<boolean> {
+    const { unreadable } = this.#index;
+    if (unreadable.size === 0) return false;
+    return (await tx.all(sql.PACKS_OF_TREE, [treeId])).some((row) => unreadable.has(String(row['pack_id'])));
   }
 
   async #name(tx: Tx, treeId: string, tree: WorkspaceTree, pack: PackWriter | undefined): Promise<void> {
@@ -166,6 +175,8 @@ export class WorkspaceStore {
     const bytes = tree.entries.reduce((sum, entry) => sum + entry.size, 0);
     if (pack) await tx.run(sql.INSERT_PACK, [pack.id, pack.places.size, now]);
     await tx.run(sql.INSERT_TREE, [treeId, tree.entries.length, bytes, now]);
+    // A tree that is stored again needs what it is stored in now.
+    await tx.run(sql.UNNEED_PACKS, [treeId]);
     const place = (sha: string): string => (pack?.places.get(sha) ?? this.#index.get(sha))?.pack ?? '';
     const needed = new Set([treeId, ...tree.entries.map((entry) => entry.blob)].map(place));
     for (const id of needed) {
@@ -174,36 +185,34 @@ export class WorkspaceStore {
     }
   }
 
-  /** Learns of packs that others have written, and forgets those that were collected; says whether a tree is there. */
-  async #refresh(treeId = ''): Promise<boolean> {
-    const { rows, tree } = await this.#options.store.read('workspace.packs', async (tx) => ({
+  /** Looks which packs there are; says whether a tree is there, and all that it needs. */
+  async #refresh(treeId = ''): Promise<'none' | 'whole' | 'broken'> {
+    const { store } = this.#options;
+    const { rows, tree } = await store.read('workspace.packs', async (tx) => ({
       rows: await tx.all(sql.LIST_PACKS),
       tree: await tx.get(sql.FIND_TREE, [treeId]),
     }));
-    const there = new Set(rows.map((row) => String(row['pack_id'])));
-    // What lay in a pack that is gone may lie in another one too: all that there are are read again.
-    if ([...this.#known].some((known) => !there.has(known))) {
-      this.#known.clear();
-      this.#index.clear();
-    }
-    for (const id of there) {
-      if (this.#known.has(id)) continue;
-      for (const [sha, place] of readPackIndex(this.#files, this.#packs, id)) this.#index.set(sha, place);
-      this.#known.add(id);
-    }
-    return tree !== undefined;
+    this.#index.learn(new Set(rows.map((row) => String(row['pack_id']))));
+    if (tree === undefined) return 'none';
+    if (this.#index.unreadable.size === 0) return 'whole';
+    return (await store.read('workspace.packs', (tx) => this.#isBroken(tx, treeId))) ? 'broken' : 'whole';
   }
 
+  /** Undefined where it lies nowhere. A pack that cannot be read may be where it lies: then that is told. */
   async #place(sha: string): Promise<BlobPlace | undefined> {
     const known = this.#index.get(sha);
     if (known) return known;
     await this.#refresh();
-    return this.#index.get(sha);
+    const found = this.#index.get(sha);
+    const [why] = this.#index.unreadable.values();
+    if (found === undefined && why !== undefined) throw why;
+    return found;
   }
 
   /** A stored tree, proved against its id. WORKSPACE_TREE_NOT_FOUND, WORKSPACE_TREE_CORRUPT, WORKSPACE_PACK_CORRUPT. */
   async readTree(treeId: string): Promise<WorkspaceTree> {
-    if (!(await this.#refresh(treeId))) throw fail('WORKSPACE_TREE_NOT_FOUND', 'There is no such workspace tree.');
+    if ((await this.#refresh(treeId)) === 'none')
+      throw fail('WORKSPACE_TREE_NOT_FOUND', 'There is no such workspace tree.');
     requireWithin('workspaceFileBytes', (await this.#place(treeId))?.size ?? 0);
     const chunks = [];
     for await (const chunk of this.readBlob(treeId)) chunks.push(chunk);
@@ -218,9 +227,20 @@ export class WorkspaceStore {
     const place = await this.#place(sha);
     if (!place) throw fail('WORKSPACE_PACK_CORRUPT', 'A content of the workspace is missing.');
     const hash = createHash('sha256');
-    for (const chunk of packChunks(this.#files, this.#packs, place, into)) {
-      hash.update(chunk);
-      yield chunk;
+    let hasBegun = false;
+    try {
+      for (const chunk of packChunks(this.#files, this.#packs, place, into)) {
+        hasBegun = true;
+        hash.update(chunk);
+        yield chunk;
+      }
+    } catch (error) {
+      if (hasBegun || errnoOf(error) !== 'ENOENT') throw error;
+      // Its pack was collected since it was looked at; it may lie in another one too.
+      this.#index.forget();
+      if ((await this.#place(sha))?.pack === place.pack) throw error;
+      yield* this.readBlob(sha, into);
+      return;
     }
     if (hash.digest('hex') !== sha) throw fail('WORKSPACE_PACK_CORRUPT', 'A content of the workspace is damaged.');
   }
@@ -238,8 +258,8 @@ export class WorkspaceStore {
   }
 
   async #prove(sha: string): Promise<TreeProblem['problem'] | null> {
-    if (!(await this.#place(sha))) return 'missing';
     try {
+      if (!(await this.#place(sha))) return 'missing';
       for await (const _chunk of this.readBlob(sha, Buffer.allocUnsafe(PROOF_BYTES))) continue;
       return null;
     } catch {
@@ -326,10 +346,10 @@ export class WorkspaceStore {
     }
   }
 
-  /** Whether a tree is stored. */
-  async hasTree(treeId: string): Promise<boolean> {
-    const row = await this.#options.store.read('workspace.tree', (tx) => tx.get(sql.FIND_TREE, [treeId]));
-    return row !== undefined;
+  /** Whether a tree is stored with all that it needs; then it is kept from the next collection, as one that is captured. */
+  async keepTree(treeId: string): Promise<boolean> {
+    await this.#refresh();
+    return this.#touch(treeId);
   }
 
   /**
@@ -347,8 +367,11 @@ export class WorkspaceStore {
         throw fail('WORKSPACE_PACK_CORRUPT', 'A content is not what its digest says.');
       const place = pack.places.get(sha256) as BlobPlace;
       const kept = { sha256, size: place.size };
-      const keep = (packId: string) => (tx: Tx) => keepIn(tx, kept, packId, clock.nowMs());
-      const known = await store.write('workspace.keep', keep(this.#index.get(sha256)?.pack ?? ''));
+      // Where a pack cannot be read, what is kept may have lain there: it is kept anew.
+      const anew = this.#index.unreadable.size > 0;
+      const keep = (packId: string) => (tx: Tx) => keepIn(tx, kept, { packId, anew }, clock.nowMs());
+      const packId = this.#index.get(sha256)?.pack ?? '';
+      const known = anew ? null : await store.write('workspace.keep', keep(packId));
       if (known !== null) {
         pack.abandon();
         return { ...kept, created: known === 'new' };
@@ -359,8 +382,7 @@ export class WorkspaceStore {
         await tx.run(sql.INSERT_PACK, [pack.id, 1, clock.nowMs()]);
         return keep(pack.id)(tx);
       });
-      this.#index.set(sha256, place);
-      this.#known.add(pack.id);
+      this.#index.add(pack);
       return { ...kept, created: made === 'new' };
     } catch (error) {
       pack.abandon();
@@ -386,18 +408,27 @@ export class WorkspaceStore {
    */
   collect(graceMs: number): Promise<Collected> {
     const { store, clock } = this.#options;
-    return collectGarbage({ store, files: this.#files, folder: this.#packs, beforeMs: clock.nowMs() - graceMs });
+    return collectGarbage({
+      store,
+      files: this.#files,
+      folder: this.#packs,
+      cacheFolder: this.#cache,
+      beforeMs: clock.nowMs() - graceMs,
+    });
   }
 }
 
-/** Names a content in a pack that is there: null when the pack is gone. */
+/** Names a content in a pack that is there, in that very one where it is kept anew: null when the pack is gone. */
 async function keepIn(
   tx: Tx,
   { sha256, size }: Omit<KeptContent, 'created'>,
-  packId: string,
+  { packId, anew }: { readonly packId: string; readonly anew: boolean },
   nowMs: number,
 ): Promise<'new' | 'known' | null> {
-  if ((await tx.run(sql.TOUCH_CONTENT, [nowMs, sha256])).changes === 1) return 'known';
+  if ((await tx.run(sql.TOUCH_CONTENT, [nowMs, sha256])).changes === 1) {
+    if (anew) await tx.run(sql.MOVE_CONTENT, [packId, sha256]);
+    return 'known';
+  }
   const { changes } = await tx.run(sql.KEEP_CONTENT, [sha256, size, nowMs, packId]);
   return changes === 1 ? 'new' : null;
 }
