@@ -208,7 +208,7 @@ export async function settleEffects(
   return effect ? [effect.run] : runs;
 }
 
-/** Writes down what was seen; false where something of it was left out, since another call came between. */
+/** Writes down what was seen; false where something of it was left out: another call came between, or it finds no room. */
 async function recordSeen(
   tx: Tx,
   context: CallsContext,
@@ -219,9 +219,22 @@ async function recordSeen(
   const { ids } = context.sessions;
   const start = since.find((one) => one.run.runId === run.runId);
   const still = start ? await stillSeen(tx, start, seen) : seen;
-  for (const one of still)
-    await recordObservation(tx, run, { ...one, observationId: ids.next(), sourceActionId: of.result.callId });
-  return still.length === seen.length;
+  let kept = 0;
+  for (const one of still) {
+    const observation = { ...one, observationId: ids.next(), sourceActionId: of.result.callId };
+    if (await isKept(recordObservation(tx, run, observation))) kept += 1;
+  }
+  return kept === seen.length;
+}
+
+/** What was seen and is refused before it is written is no reason to lose what the call did. */
+async function isKept(recording: ReturnType<typeof recordObservation>): Promise<boolean> {
+  try {
+    return (await recording) !== null;
+  } catch (error) {
+    if (error instanceof HoldfastError && (error.family === 'limit' || error.family === 'validation')) return false;
+    throw error;
+  }
 }
 
 /** `tool`: null where it is not known here. */

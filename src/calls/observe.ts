@@ -126,7 +126,7 @@ function asObservation(item: unknown): ToolObservation | null {
     MECHANISMS.has(seen.mechanism) &&
     (seen.coverage === 'complete' || seen.coverage === 'partial') &&
     (seen.exists === null || typeof seen.exists === 'boolean') &&
-    (seen.contentSha256 === undefined || isSha256Hex(seen.contentSha256));
+    (seen.contentSha256 === undefined || (seen.exists === true && isSha256Hex(seen.contentSha256)));
   return fits ? (item as ToolObservation) : null;
 }
 

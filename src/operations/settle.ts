@@ -85,7 +85,8 @@ async function settleUnlessOvertaken(
   const isOvertaken = ofDelivery !== undefined && outbox !== null && outbox.attempts > ofDelivery;
   const why = refuseVerdict({ ...facts, leaseUntil }, verdict.decidedAt) ?? (isOvertaken ? 'lease_running' : null);
   if (why) return why;
-  const { verdict: kind, source, decidedBy, reason, decidedAt } = verdict;
+  const { verdict: kind, source, decidedBy, decidedAt } = verdict;
+  const reason = source === 'person' ? verdict.reason : boundedReason(verdict.reason);
   await tx.run(INSERT_VERDICT, [record.pk, kind, source, decidedBy, reason, decidedAt]);
   await context.onChange?.(tx, { kind: 'settled', tenant, statusRef });
   return null;
@@ -107,7 +108,7 @@ export async function settleFound(
   of: { readonly deliveries: number; readonly now: number },
 ): Promise<SettleRefusal | null> {
   if (!context.withVerdicts) return null;
-  const verdict = { ...found, reason: boundedReason(found.reason), decidedAt: of.now };
+  const verdict = { ...found, decidedAt: of.now };
   return context.store.write('operations.settle', (tx) =>
     settleUnlessOvertaken(tx, context, record.statusRef, record.scope.tenant, verdict, of.deliveries),
   );

@@ -126,3 +126,72 @@ check('arguments with NUL, as a name or raw, are refused like any that do not fi
   const codes = run.view.calls.map(({ outcome }) => outcome && 'code' in outcome && outcome.code);
   assert.deepEqual([run.status, codes], ['completed', ['TOOL_ARGUMENTS_INVALID', 'TOOL_ARGUMENTS_INVALID']]);
 });
+
+const OWNED = {
+  kind: 'owned',
+  namespace: 'notes',
+  owner: 'us',
+  threadId: 'one',
+  collection: 'all',
+  recordId: '1',
+} as const;
+
+for (const exists of [null, false])
+  check(
+    `a look that tells of contents where exists is ${exists} sees nothing, and takes nothing from the outcome`,
+    async (t) => {
+      const { holdfast } = await openDesk(t);
+      const role = 'note';
+      const odd = noteTool({
+        resources: () => [{ ...OWNED, role }],
+        observe: () => [
+          { role, mechanism: 'owned_record_read', coverage: 'complete', exists, contentSha256: 'a'.repeat(64) },
+        ],
+      });
+      const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [odd] }).run('go');
+      const outcome = { state: 'done', output: { ok: true }, verified: false, settledBy: null };
+      assert.deepEqual(run.view.calls[0]?.outcome, outcome);
+    },
+  );
+
+const FILL = `WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+  INSERT INTO effect_records (tenant_id, run_id, sequence, type, observation_id, body)
+  SELECT c.tenant_id, c.run_id, n.i, 'observation', 'o' || n.i, '{}' FROM n JOIN effect_records c WHERE c.type = 'claim'`;
+
+check('a run that has room for no more records of effects still ends its call as what it was', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const role = 'note';
+  const filling = noteTool({
+    resources: () => [{ ...OWNED, role }],
+    postconditions: () => [{ role, predicate: 'exists' }],
+    observe: () => [{ role, mechanism: 'owned_record_read', coverage: 'complete', exists: true }],
+    execute: async () => {
+      await holdfast.runtime.store.write('test', (tx) => tx.run(FILL));
+      return { ok: true };
+    },
+  });
+  const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [filling] }).run('go');
+  const outcome = { state: 'done', output: { ok: true }, verified: false, settledBy: null };
+  assert.deepEqual(run.view.calls[0]?.outcome, outcome);
+});
+
+for (const [what, retry, message] of [
+  ['was tried again', { most: 1, pauseMs: 1 }, 'x'.repeat(3000)],
+  ['names a secret that is struck out', undefined, 'password=a '.repeat(180)],
+] as const)
+  check(`a call that did nothing, told at length, and ${what} is known as not done`, async (t) => {
+    const { holdfast } = await openDesk(t);
+    const refusing = noteTool({
+      effect: 'idempotent',
+      onError: 'not_done',
+      ...(retry ? { retry } : {}),
+      execute: () => {
+        throw new Error(message);
+      },
+    });
+    const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [refusing] }).run('go');
+    assert.equal(run.view.calls[0]?.outcome?.state, 'not_done');
+    const { runtime } = holdfast;
+    const verdicts = await runtime.store.read('test', (tx) => tx.all('SELECT verdict FROM operation_verdicts'));
+    assert.deepEqual(verdicts, [{ verdict: 'not_done' }]);
+  });
