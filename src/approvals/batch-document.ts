@@ -23,11 +23,7 @@ const STATUSES: readonly string[] = ['pending', 'decided', 'executing', 'complet
 const DECISIONS: readonly string[] = ['pending', 'approved', 'rejected', 'cancelled', 'not_required'];
 const EXECUTIONS: readonly string[] = ['not_started', 'executing', 'executed', 'rejected', 'execution_unknown'];
 
-/** The hash of the arguments that would be executed. */
-export const hashOfCall = (
-  call: Pick<BatchCall, 'toolCallId' | 'toolName' | 'effectiveArguments' | 'argumentHash'>,
-): string =>
-  call.argumentHash ??
+const hashOf = (call: Pick<BatchCall, 'toolCallId' | 'toolName' | 'effectiveArguments'>): string =>
   callArgumentHash(call.toolCallId, call.toolName, argumentsSha256(canonicalJson(call.effectiveArguments)));
 
 /** Time as the contracts write it: ISO text without a zone, in UTC. */
@@ -53,7 +49,7 @@ export function batchDocument(batch: ApprovalBatch): JsonObject {
       tool_call_id: call.toolCallId,
       tool_name: call.toolName,
       effective_arguments: call.effectiveArguments,
-      argument_hash: hashOfCall(call),
+      argument_hash: hashOf(call),
       decision: call.decision,
       execution_status: call.executionStatus,
       decided_at: call.decidedAt === null ? null : timeText(call.decidedAt),
@@ -100,7 +96,7 @@ function callOf(value: JsonValue): BatchCall {
     decidedAt: decidedAt === null ? null : timeOf(decidedAt),
     reason: reason === null ? null : textOf(reason, 'a reason'),
   };
-  if (hashOfCall(call) !== value['argument_hash']) throw damaged('the arguments of a call were changed');
+  if (hashOf(call) !== value['argument_hash']) throw damaged('the arguments of a call were changed');
   return call;
 }
 

@@ -8,10 +8,8 @@ export type BatchStatus = 'pending' | 'decided' | 'executing' | 'completed' | 'c
 export interface BatchCall {
   readonly toolCallId: string;
   readonly toolName: string;
-  /** What is executed: an approver's edit replaces the whole. Where the database's batch is shown, without secret fields. */
+  /** What is executed: an approver's edit replaces the whole. */
   readonly effectiveArguments: JsonValue;
-  /** The hash of what is executed, where secret fields are struck out of it here. */
-  readonly argumentHash?: string;
   readonly decision: BatchDecision;
   readonly executionStatus: BatchExecution;
   /** Epoch ms. */

@@ -1,4 +1,4 @@
-import { JSON_PROFILES, type JsonObject, readCanonicalJson, type SecretNames } from '../core/index.ts';
+import type { JsonObject } from '../core/index.ts';
 import { actionDigest, argumentsSha256, requestDigest, requestDocument } from './digests.ts';
 import { isExpired } from './machine.ts';
 import type { PermissionRequest, RequestState } from './model.ts';
@@ -22,13 +22,8 @@ export interface ShownRequest {
   /** How it stands now; `expired` is judged by the clock even before a sweep has written it down. */
   readonly status: 'pending' | 'expired' | 'allowed' | 'used' | 'revoked' | 'denied' | 'timed_out' | 'cancelled';
   readonly tool: string;
-  /**
-   * The arguments text, escaped for display, the secret fields of the tool struck out of it. The digests rest on the
-   * whole and unescaped text, which is what is carried out.
-   */
+  /** The arguments text, escaped for display. `document` and the digest rest on the unescaped text. */
   readonly argumentsText: string;
-  /** The secret fields that the arguments have, and that are struck out here; empty where all of them are shown. */
-  readonly struckOut: readonly string[];
   readonly editable: readonly string[];
   readonly reason: string;
   readonly requestedBy: string;
@@ -42,34 +37,24 @@ export interface ShownRequest {
    * nothing is known of it, and where it is over.
    */
   readonly outdated: string | null;
-  /** All that is bound, with the contracts' names, unescaped, the same fields struck out: for programs. */
+  /** All that is bound, with the contracts' names, unescaped: for programs. */
   readonly document: JsonObject;
 }
 
-/** What showing a request needs to know beside it. */
-export interface ShowTerms {
-  readonly now: number;
-  readonly fits: Fits;
-  /** Fields of its arguments that are shown to nobody. */
-  readonly secret: SecretNames;
-}
-
-/** Shows a request. The digest is taken again over what is bound, never copied from the row. */
-export function showRequest({ action, status }: PermissionRequest, { now, fits, secret }: ShowTerms): ShownRequest {
+/** Shows a request. The digest is taken again over what is returned, never copied from the row. */
+export function showRequest({ action, status }: PermissionRequest, now: number, fits: Fits): ShownRequest {
   const proved = { ...action, argumentsSha256: argumentsSha256(action.canonicalArguments) };
   const whole = { ...proved, actionDigest: actionDigest(proved) };
   const { roles, subjects } = action.approver;
   const word = statusWord(status, isExpired(action.expiresAt, now));
   const counts = word === 'pending' || word === 'allowed';
-  const shown = secret.strikeOutOf(action.canonicalArguments);
   return {
     requestId: action.requestId,
     rootFrameId: action.rootFrameId,
     digest: requestDigest(whole),
     status: word,
     tool: escapeForDisplay(action.tool),
-    argumentsText: escapeForDisplay(shown),
-    struckOut: struckOutOf(action.canonicalArguments, secret),
+    argumentsText: escapeForDisplay(action.canonicalArguments),
     editable: action.editable.map(escapeForDisplay),
     reason: escapeForDisplay(action.reason),
     requestedBy: escapeForDisplay(action.requestedBy),
@@ -79,13 +64,9 @@ export function showRequest({ action, status }: PermissionRequest, { now, fits, 
     message: messageOf(status),
     supersededBy: status.state === 'cancelled' ? status.supersededBy : null,
     outdated: counts ? escaped(fits(action)) : null,
-    document: { ...requestDocument(whole), canonical_arguments: shown },
+    document: { ...requestDocument(whole), canonical_arguments: action.canonicalArguments },
   };
 }
-
-/** The arguments were proved against their digest before: they are JSON as it was written. */
-const struckOutOf = (text: string, secret: SecretNames): readonly string[] =>
-  secret.none ? [] : secret.in(readCanonicalJson(text, JSON_PROFILES.packages)).map(escapeForDisplay);
 
 const escaped = (outdated: Outdated | null): string | null => outdated && escapeForDisplay(outdated.why);
 

@@ -1,12 +1,4 @@
-import {
-  canonicalJson,
-  fail,
-  isJsonObject,
-  JSON_PROFILES,
-  type JsonObject,
-  readCanonicalJson,
-  type SecretNames,
-} from '../core/index.ts';
+import { canonicalJson, fail, isJsonObject, JSON_PROFILES, type JsonObject, readCanonicalJson } from '../core/index.ts';
 import { sortedKeys } from './digests.ts';
 import type { RequestedAction } from './model.ts';
 
@@ -39,23 +31,6 @@ export class CheckedEdit {
   static isOne(value: unknown): value is CheckedEdit {
     return value instanceof CheckedEdit && value.#checked;
   }
-}
-
-/**
- * What an approver means who was shown the arguments with their secret fields struck out: where one still is, it stays
- * as it was asked for. APPROVAL_EDIT_FORBIDDEN where nothing was asked for in that place: a marker is no value.
- */
-export function meantBy(action: RequestedAction, edited: JsonObject, secret: SecretNames): JsonObject {
-  if (secret.none) return edited;
-  const meant = secret.putBack(readCanonicalJson(action.canonicalArguments, JSON_PROFILES.packages), edited);
-  if (isJsonObject(meant)) return meant;
-  throw fail(
-    'APPROVAL_EDIT_FORBIDDEN',
-    'The edit keeps a secret field that is struck out where there is none to keep.',
-    {
-      resolve: 'Leave each secret field that is to stay where it is, or say its value.',
-    },
-  );
 }
 
 /**

@@ -16,7 +16,7 @@ export {
   recoverBatch,
   startCall,
 } from './batch.ts';
-export { type BatchHome, batchDocument, hashOfCall, readBatchDocument } from './batch-document.ts';
+export { type BatchHome, batchDocument, readBatchDocument } from './batch-document.ts';
 export {
   activateContinuation,
   consumeContinuation,

@@ -1,27 +1,22 @@
-import { isJsonObject, JSON_PROFILES, type JsonValue, readCanonicalJson, SecretNames } from '../core/index.ts';
-import { type ActionEvent, secretFieldsOfProposal } from '../sessions/index.ts';
+import { isJsonObject, JSON_PROFILES, type JsonValue, readCanonicalJson } from '../core/index.ts';
+import type { ActionEvent } from '../sessions/index.ts';
 import { type ApprovalBatch, type BatchCall, type BatchExecution, executedStatus } from './batch.ts';
-import { hashOfCall } from './batch-document.ts';
 import type { PermissionRequest, RequestState } from './model.ts';
 
 /**
  * The batch of one action group: what its calls, their requests and their executions say together. Its id is the
  * group's. A call without a request needs nobody; of several requests about one call the last one counts, so an edited
- * call shows the arguments that are executed, without the secret fields that its tool named when it was proposed, or
- * that `secretFieldsOf` names. Null for a group that proposed no call.
+ * call shows the arguments that are executed. Null for a group that proposed no call.
  */
 export function projectBatch(
   groupId: string,
   events: readonly ActionEvent[],
   requests: readonly PermissionRequest[],
-  secretFieldsOf: (tool: string) => readonly string[] = () => [],
 ): ApprovalBatch | null {
   const latest = new Map(requests.map((request) => [request.action.actionId, request]));
-  const proposed = events.filter((event) => event.type === 'proposed');
-  const named = proposed.map((event) => secretFieldsOfProposal(event.result));
-  const calls = proposed
-    .map((event) => callOf(event, latest.get(event.actionId ?? ''), executionOf(event, events)))
-    .map((call, at) => struckOut(call, new SecretNames(named[at] ?? [], secretFieldsOf(call.toolName))));
+  const calls = events
+    .filter((event) => event.type === 'proposed')
+    .map((event) => callOf(event, latest.get(event.actionId ?? ''), executionOf(event, events)));
   const last = events.at(-1);
   if (calls.length === 0 || !last) return null;
   return { batchId: groupId, status: statusOf(calls), updatedAt: last.createdAt, calls };
@@ -47,12 +42,6 @@ function callOf(event: ActionEvent, request: PermissionRequest | undefined, exec
     decidedAt,
     reason,
   };
-}
-
-/** The hash stays that of what is executed. */
-function struckOut(call: BatchCall, secret: SecretNames): BatchCall {
-  if (secret.none) return call;
-  return { ...call, effectiveArguments: secret.strikeOut(call.effectiveArguments), argumentHash: hashOfCall(call) };
 }
 
 const UNASKED = { decision: 'not_required', decidedAt: null, reason: null } as const;

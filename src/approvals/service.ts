@@ -1,21 +1,13 @@
-import {
-  fail,
-  JSON_PROFILES,
-  LIMITS,
-  noTelemetry,
-  readCanonicalJson,
-  SecretNames,
-  type Telemetry,
-} from '../core/index.ts';
-import { type Page, type Principal, ProposedSecrets, type SessionContext } from '../sessions/index.ts';
-import type { ReadTx, Store } from '../store/index.ts';
+import { fail, JSON_PROFILES, LIMITS, noTelemetry, readCanonicalJson, type Telemetry } from '../core/index.ts';
+import type { Page, Principal, SessionContext } from '../sessions/index.ts';
+import type { Store } from '../store/index.ts';
 import { type DamagedRequest, exact, readRequests } from './audit.ts';
 import type { ApprovalBatch } from './batch.ts';
 import { tellDecisions } from './decision-span.ts';
 import { decide, requireApprover, type Verdict } from './decisions.ts';
 import { type ShownRequest, showRequest } from './display.ts';
-import { checkEdit, meantBy, type ValidateArguments } from './edits.ts';
-import type { PermissionRequest, RequestedAction } from './model.ts';
+import { checkEdit, type ValidateArguments } from './edits.ts';
+import type { PermissionRequest } from './model.ts';
 import type { Fits } from './outdated.ts';
 import * as sql from './queries.ts';
 import { requireRequest } from './requests.ts';
@@ -35,8 +27,6 @@ export interface ApprovalHost {
   readonly validate: ValidateArguments;
   /** Default: nothing is claimed. */
   readonly fits?: Fits;
-  /** The secret fields that this process knows of a tool, beside those that its calls were proposed with. Default: none. */
-  readonly secretFieldsOf?: (tool: string) => readonly string[];
   readonly telemetry?: Telemetry;
 }
 
@@ -46,15 +36,13 @@ export class Approvals {
   readonly #context: SessionContext;
   readonly #validate: ValidateArguments;
   readonly #fits: Fits;
-  readonly #secretFieldsOf: (tool: string) => readonly string[];
   readonly #telemetry: Telemetry;
 
-  constructor(store: Store, context: SessionContext, { validate, fits, secretFieldsOf, telemetry }: ApprovalHost) {
+  constructor(store: Store, context: SessionContext, { validate, fits, telemetry }: ApprovalHost) {
     this.#store = store;
     this.#context = context;
     this.#validate = validate;
     this.#fits = fits ?? (() => null);
-    this.#secretFieldsOf = secretFieldsOf ?? (() => []);
     this.#telemetry = telemetry ?? noTelemetry;
   }
 
@@ -69,17 +57,17 @@ export class Approvals {
     run: { readonly rootFrameId: string; readonly runId: string },
   ): Promise<readonly ShownRequest[]> {
     const params = [run.rootFrameId, run.runId, principal.tenant];
-    return this.#store.read('approvals.pending-of-run', async (tx) =>
-      this.#shown(tx, (await tx.all(sql.LIST_PENDING_OF_RUN, params)).map(requestOf)),
-    );
+    const rows = await this.#store.read('approvals.pending-of-run', (tx) => tx.all(sql.LIST_PENDING_OF_RUN, params));
+    const now = this.#context.clock.nowMs();
+    return rows.map((row) => this.#shown(requestOf(row), now));
   }
 
   /** Every request of an action group, oldest first; of several about one call the last one counts. */
   async ofGroup(principal: Principal, groupId: string): Promise<readonly ShownRequest[]> {
     const params = [groupId, principal.tenant];
-    return this.#store.read('approvals.of-group', async (tx) =>
-      this.#shown(tx, (await tx.all(sql.LIST_GROUP_REQUESTS, params)).map(requestOf)),
-    );
+    const rows = await this.#store.read('approvals.of-group', (tx) => tx.all(sql.LIST_GROUP_REQUESTS, params));
+    const now = this.#context.clock.nowMs();
+    return rows.map((row) => this.#shown(requestOf(row), now));
   }
 
   /** Whether anything of a run still waits for a decision. */
@@ -101,47 +89,33 @@ export class Approvals {
     if (!Number.isInteger(wanted) || wanted < 1) throw fail('INVALID_VALUE', 'limit must be a whole number from 1.');
     const limit = Math.min(wanted, LIMITS.sessionPageRows);
     const params = [principal.tenant, after, limit + 1];
-    return this.#store.read('approvals.list', async (tx) => {
-      const rows = await tx.all(exact(text), params);
-      const page = rows.slice(0, limit);
-      const { requests, damaged } = readRequests(page);
-      const last = rows.length > limit ? page.at(-1) : undefined;
-      return { items: await this.#shown(tx, requests), damaged, next: last ? String(last['decision_id']) : null };
-    });
-  }
-
-  async #shown(tx: ReadTx, requests: readonly PermissionRequest[]): Promise<ShownRequest[]> {
+    const rows = await this.#store.read('approvals.list', (tx) => tx.all(exact(text), params));
     const now = this.#context.clock.nowMs();
-    const stored = await ProposedSecrets.read(
-      tx,
-      requests.map(({ action }) => action.groupId),
-    );
-    return requests.map((request) =>
-      showRequest(request, { now, fits: this.#fits, secret: this.#secretOf(stored, request.action) }),
-    );
+    const page = rows.slice(0, limit);
+    const { requests, damaged } = readRequests(page);
+    const items = requests.map((request) => this.#shown(request, now));
+    const last = rows.length > limit ? page.at(-1) : undefined;
+    return { items, damaged, next: last ? String(last['decision_id']) : null };
   }
 
-  #secretOf(stored: ProposedSecrets, { groupId, toolCallId, tool }: RequestedAction): SecretNames {
-    return new SecretNames(stored.of(groupId, toolCallId), this.#secretFieldsOf(tool));
+  #shown(request: PermissionRequest, now: number): ShownRequest {
+    return showRequest(request, now, this.#fits);
   }
 
   /** A request that was decided here, as `show` shows it. */
-  async shownNow(request: PermissionRequest): Promise<ShownRequest> {
-    const [shown] = await this.#store.read('approvals.shown', (tx) => this.#shown(tx, [request]));
-    return shown as ShownRequest;
+  shownNow(request: PermissionRequest): ShownRequest {
+    return this.#shown(request, this.#context.clock.nowMs());
   }
 
   /** One request with the digest of exactly what is shown. APPROVAL_NOT_FOUND, APPROVAL_CORRUPT. */
   async show(principal: Principal, requestId: string): Promise<ShownRequest> {
-    const [shown] = await this.#store.read('approvals.show', async (tx) =>
-      this.#shown(tx, [await requireRequest(tx, principal, requestId)]),
-    );
-    return shown as ShownRequest;
+    const request = await this.#store.read('approvals.show', (tx) => requireRequest(tx, principal, requestId));
+    return this.shownNow(request);
   }
 
   /** The calls of one model reply as a batch; null when the group proposed none. ACTION_GROUP_NOT_FOUND. */
   async batch(principal: Principal, groupId: string): Promise<ApprovalBatch | null> {
-    return this.#store.read('approvals.batch', (tx) => readBatch(tx, principal, groupId, this.#secretFieldsOf));
+    return this.#store.read('approvals.batch', (tx) => readBatch(tx, principal, groupId));
   }
 
   /**
@@ -154,14 +128,12 @@ export class Approvals {
     runId: string,
     query: { after?: string; limit: number },
   ): Promise<BatchPage> {
-    return this.#store.read('approvals.batches', (tx) =>
-      pageOfBatches(tx, principal, runId, { ...query, secretFieldsOf: this.#secretFieldsOf }),
-    );
+    return this.#store.read('approvals.batches', (tx) => pageOfBatches(tx, principal, runId, query));
   }
 
   /**
    * Decides one or more requests, all or none. Edits are held against the editable fields and the tool's schema before
-   * anything is stored; `[REDACTED]` in the place of a secret field means that it stays as it is. Refuses what is of a wrong shape with INVALID_VALUE, as `decide` and `checkEdit` do, and with APPROVAL_EXPIRED when a request's time was
+   * anything is stored. Refuses what is of a wrong shape with INVALID_VALUE, as `decide` and `checkEdit` do, and with APPROVAL_EXPIRED when a request's time was
    * over: that is written down, and nothing else is decided.
    */
   async decide(principal: Principal, said: readonly Said[]): Promise<readonly PermissionRequest[]> {
@@ -182,15 +154,11 @@ export class Approvals {
     const { editedArguments, ...verdict } = said;
     if (editedArguments === undefined) return verdict;
     if (said.decision !== 'approve') throw fail('INVALID_VALUE', 'Arguments are edited with an approval only.');
-    const { action, secret } = await this.#store.read('approvals.edit', async (tx) => {
-      const request = await requireRequest(tx, principal, said.requestId);
-      const stored = await ProposedSecrets.read(tx, [request.action.groupId]);
-      return { action: request.action, secret: this.#secretOf(stored, request.action) };
-    });
+    const { action } = await this.#store.read('approvals.edit', (tx) => requireRequest(tx, principal, said.requestId));
     requireApprover(action, principal);
     if (action.requestSha256 !== said.digest)
       throw fail('APPROVAL_DIGEST_MISMATCH', 'What was decided on is not the request as it is stored.');
-    const edit = await checkEdit(action, meantBy(action, editedArguments, secret), this.#validate);
+    const edit = await checkEdit(action, editedArguments, this.#validate);
     return edit ? { ...verdict, edit } : verdict;
   }
 

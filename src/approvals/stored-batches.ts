@@ -6,9 +6,6 @@ import { projectBatch } from './projection.ts';
 import * as sql from './queries.ts';
 import { requestOf } from './rows.ts';
 
-/** The secret fields that this process knows of a tool. */
-type SecretFieldsOf = (tool: string) => readonly string[];
-
 /** A batch that cannot be shown: a request, or a line of the ledger, was changed behind the program's back. */
 export interface DamagedBatch {
   readonly batchId: string;
@@ -22,12 +19,7 @@ export interface BatchPage extends Page<ApprovalBatch> {
 }
 
 /** The batch of a group as it stands. At most 500 calls a group, so the events of one are read whole. */
-export async function readBatch(
-  tx: ReadTx,
-  principal: Principal,
-  groupId: string,
-  secretFieldsOf: SecretFieldsOf,
-): Promise<ApprovalBatch | null> {
+export async function readBatch(tx: ReadTx, principal: Principal, groupId: string): Promise<ApprovalBatch | null> {
   await requireGroup(tx, principal, groupId);
   const rows = await tx.all(sql.LIST_GROUP_REQUESTS, [groupId, principal.tenant]);
   const events = [];
@@ -40,7 +32,7 @@ export async function readBatch(
     events.push(...page.items);
     after = page.next ?? undefined;
   } while (after !== undefined);
-  return projectBatch(groupId, events, rows.map(requestOf), secretFieldsOf);
+  return projectBatch(groupId, events, rows.map(requestOf));
 }
 
 /**
@@ -52,10 +44,10 @@ export async function pageOfBatches(
   tx: ReadTx,
   principal: Principal,
   runId: string,
-  query: { after?: string; limit: number; secretFieldsOf: SecretFieldsOf },
+  query: { after?: string; limit: number },
 ): Promise<BatchPage> {
   const of = [principal.tenant, runId] as const;
-  const { after, limit, secretFieldsOf } = query;
+  const { after, limit } = query;
   if (after !== undefined && !(await tx.get(sql.IS_BATCH_OF_RUN, [...of, after])))
     throw fail('APPROVAL_NOT_FOUND', 'The page before ended with no such batch of this run.');
   const rows = await tx.all(sql.LIST_BATCHES_OF_RUN, [...of, after ?? '\u{10ffff}', limit + 1]);
@@ -64,7 +56,7 @@ export async function pageOfBatches(
   const damaged: DamagedBatch[] = [];
   let read = 0;
   for (let calls = 0; read < Math.min(limit, ids.length) && calls < LIMITS.approvalRequestsPerGroup; read += 1) {
-    const batch = await batchOrDamage(tx, principal, ids[read] ?? '', secretFieldsOf);
+    const batch = await batchOrDamage(tx, principal, ids[read] ?? '');
     if ('why' in batch) damaged.push(batch);
     else items.push(batch);
     calls += 'why' in batch ? await countRequests(tx, principal, batch.batchId) : batch.calls.length;
@@ -72,14 +64,9 @@ export async function pageOfBatches(
   return { items, damaged, next: read < ids.length ? (ids[read - 1] ?? null) : null };
 }
 
-async function batchOrDamage(
-  tx: ReadTx,
-  principal: Principal,
-  batchId: string,
-  secretFieldsOf: SecretFieldsOf,
-): Promise<ApprovalBatch | DamagedBatch> {
+async function batchOrDamage(tx: ReadTx, principal: Principal, batchId: string): Promise<ApprovalBatch | DamagedBatch> {
   try {
-    const batch = await readBatch(tx, principal, batchId, secretFieldsOf);
+    const batch = await readBatch(tx, principal, batchId);
     if (batch) return batch;
     throw fail('APPROVAL_CORRUPT', 'A permission request is about a reply that proposed no call.');
   } catch (error) {

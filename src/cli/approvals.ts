@@ -93,9 +93,6 @@ function tell({ output }: CommandContext, request: ShownRequest): void {
     lines: (colours) => [
       `${colours.bold(request.tool)}  ${colours.yellow(request.status)}`,
       `  arguments  ${request.argumentsText}`,
-      ...(request.struckOut.length > 0
-        ? [`  struck out ${request.struckOut.join(', ')}: secret fields of the tool`]
-        : []),
       ...(request.editable.length > 0 ? [`  editable   ${request.editable.join(', ')}`] : []),
       `  why        ${request.reason}`,
       `  asked by   ${request.requestedBy}`,

@@ -11,9 +11,8 @@ export interface SaidAtPrompt {
 /** Shows one request and asks; null when the person leaves it undecided. */
 export async function askAtPrompt(request: ShownRequest): Promise<SaidAtPrompt | null> {
   const outdated = request.outdated === null ? '' : `\n${request.outdated} Reject it, to be asked anew.`;
-  const hidden = request.struckOut.length === 0 ? '' : `\nStruck out, as secret: ${request.struckOut.join(', ')}`;
   clack.note(
-    `${request.argumentsText}${hidden}\n\n${request.reason}${outdated}\ndigest ${request.digest}`,
+    `${request.argumentsText}\n\n${request.reason}${outdated}\ndigest ${request.digest}`,
     `${request.tool} wants to run`,
   );
   const answer = await clack.select({

@@ -1,6 +1,6 @@
 import type { ShownRequest } from '../../approvals/index.ts';
 import type { AutoAssessment } from '../../autonomy/index.ts';
-import { type LedgerCall, sessionCalls, shownArguments } from '../../calls/index.ts';
+import { type LedgerCall, sessionCalls } from '../../calls/index.ts';
 import { fail, JSON_PROFILES, LIMITS, readCanonicalJson, redact } from '../../core/index.ts';
 import type { RunRecord } from '../../runs/index.ts';
 import { listGroups, type Principal } from '../../sessions/index.ts';
@@ -42,7 +42,9 @@ export async function makeReport(
     if (calls.length + told.length > LIMITS.reportCalls) allCalls = false;
     else calls.push(...told);
   }
-  const waiting = (await pendingAll(runtime, principal)).map((one) => reportedRequest(one, advice.get(one.requestId)));
+  const waiting = (await pendingAll(runtime, principal)).map((one) =>
+    reportedRequest(runtime, one, advice.get(one.requestId)),
+  );
   const counts = countsOf(runs, reported, calls, waiting.length);
   return { madeAt: now, since, whole: whole && allCalls, counts, runs: reported, calls, waiting };
 }
@@ -103,19 +105,20 @@ async function readSession(
 }
 
 function reportedCall({ tools }: Runtime, runId: string, call: LedgerCall): ReportedCall {
-  const { callId, toolName: tool, statusRef, outcome } = call;
-  const argumentsText = shownArguments(tools, call);
+  const { callId, toolName: tool, argumentsText, statusRef, outcome } = call;
   return {
     runId,
     callId,
     tool,
-    argumentsText: argumentsText === null ? null : cut(argumentsText),
+    argumentsText: shown(argumentsText, tools.current(tool)?.secretFields),
     statusRef,
     outcome,
   };
 }
 
-function cut(whole: string): string {
+function shown(text: string | null, secretFields: readonly string[] = []): string | null {
+  if (text === null) return null;
+  const whole = JSON.stringify(redact(readCanonicalJson(text, JSON_PROFILES.operations), { secretFields }));
   return whole.length <= LIMITS.reportArguments ? whole : `${whole.slice(0, LIMITS.reportArguments)}…`.toWellFormed();
 }
 
@@ -177,12 +180,14 @@ async function pendingAll({ approvals }: Runtime, principal: Principal): Promise
   return found;
 }
 
-function reportedRequest(request: ShownRequest, advised: AutoAssessment | undefined): ReportedRequest {
+function reportedRequest(
+  { tools }: Runtime,
+  request: ShownRequest,
+  advised: AutoAssessment | undefined,
+): ReportedRequest {
   const { requestId, digest, rootFrameId, tool, reason, expiresAt, document } = request;
   const { canonical_arguments: text } = document;
-  // The secret fields of its tool are struck out of it already.
-  const argumentsText =
-    typeof text === 'string' ? cut(JSON.stringify(redact(readCanonicalJson(text, JSON_PROFILES.operations)))) : '';
+  const argumentsText = typeof text === 'string' ? shown(text, tools.current(tool)?.secretFields) : null;
   const advice =
     advised?.status === 'completed'
       ? { outcome: advised.outcome ?? '', risk: advised.risk ?? 'unknown', summary: advised.public_summary ?? '' }
@@ -192,7 +197,7 @@ function reportedRequest(request: ShownRequest, advised: AutoAssessment | undefi
     digest,
     sessionId: rootFrameId,
     tool,
-    argumentsText,
+    argumentsText: argumentsText ?? '',
     reason,
     expiresAt,
     advice,

@@ -67,7 +67,7 @@ export const approvalRoutes = [
       if (!made) throw fail('APPROVAL_NOT_FOUND', 'There is no such permission request.');
       const { runId, rootFrameId } = made.action;
       return {
-        request: requestView(await approvals.shownNow(made)),
+        request: requestView(approvals.shownNow(made)),
         run_continues: runId !== null && (await carryOn(gateway, principal, { runId, rootFrameId })),
       };
     },

@@ -1,6 +1,13 @@
 import { z } from 'zod';
-import { type ApprovalBatch, batchDocument, hashOfCall, type Said, type ShownRequest } from '../../approvals/index.ts';
-import { fail, type JsonObject } from '../../core/index.ts';
+import {
+  type ApprovalBatch,
+  argumentsSha256,
+  batchDocument,
+  callArgumentHash,
+  type Said,
+  type ShownRequest,
+} from '../../approvals/index.ts';
+import { canonicalJson, fail, type JsonObject } from '../../core/index.ts';
 import { type Principal, requireGroup } from '../../sessions/index.ts';
 import { carryOn, type RunRef } from '../carry-on.ts';
 import type { GatewayContext } from '../context.ts';
@@ -120,5 +127,5 @@ function saidOf(one: Decision, batch: ApprovalBatch, requests: readonly ShownReq
 
 function hashOf(batch: ApprovalBatch, callId: string): string | undefined {
   const call = batch.calls.find(({ toolCallId }) => toolCallId === callId);
-  return call && hashOfCall(call);
+  return call && callArgumentHash(callId, call.toolName, argumentsSha256(canonicalJson(call.effectiveArguments)));
 }

@@ -37,8 +37,6 @@ export const request = z.strictObject({
   message: text.nullable(),
   superseded_by: id.nullable(),
   outdated: text.nullable(),
-  /** The secret fields that are struck out of `canonical_arguments`; its digest is of the whole. */
-  struck_out: z.array(text),
 });
 
 /** A request that was changed behind the program's back: it is neither shown nor used. */

@@ -7,7 +7,6 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  SecretNames,
 } from '../../core/index.ts';
 import type { ToolCallMessage } from '../wire/message.ts';
 import { APPROVAL_QUESTION, inputRequiredLine } from '../wire/write-line.ts';
@@ -69,10 +68,9 @@ export class HostApproval {
   }
 }
 
-function questionAbout({ message }: GuardedCall, { requestId, call }: HeldCall): string {
+function questionAbout({ message }: GuardedCall, { requestId }: HeldCall): string {
   const name = displayText(message.name);
-  const shown = new SecretNames(call.tool.secretFields).strikeOut(message.arguments);
-  const { text, isWhole } = shownArguments(shown as JsonObject);
+  const { text, isWhole } = shownArguments(message.arguments);
   const rest = isWhole ? '' : ` Shortened; the whole: holdfast approvals show ${requestId}.`;
   return `Let ${name} run with these arguments? ${displayText(text)}${rest} (request ${requestId})`;
 }
