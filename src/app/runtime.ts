@@ -161,7 +161,6 @@ async function assemble(
   };
   const approvals = new Approvals(store, sessions, {
     validate: (action, edited) => validateEdit(tools, action, edited),
-    secretFieldsOf: (tool) => tools.secretFieldsOf(tool),
     fits: (action) => outdatedHere(calls, action, (tool) => runs.mayCall(tool)),
     telemetry: calls.telemetry,
   });

@@ -1,7 +1,7 @@
 import { type RequestedAction, requireRequest } from '../approvals/index.ts';
-import { canonicalJson, fail, type JsonObject, SecretNames } from '../core/index.ts';
+import { canonicalJson, fail, type JsonObject } from '../core/index.ts';
 import type { Filesystem } from '../effects/index.ts';
-import { type Principal, ProposedSecrets, SessionPen } from '../sessions/index.ts';
+import { type Principal, SessionPen } from '../sessions/index.ts';
 import { requestOfCall } from './begin.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted } from './denials.ts';
@@ -44,29 +44,19 @@ export async function dispatchApproved(
   asked: ApprovedCall,
   world: { readonly filesystem: Filesystem; readonly signal: AbortSignal },
 ): Promise<Dispatched> {
-  const { action, secret } = await context.store.read('calls.request', async (tx) => {
-    const request = await requireRequest(tx, principal, asked.requestId);
-    const { groupId, toolCallId, tool } = request.action;
-    const kept = (await ProposedSecrets.read(tx, [groupId])).of(groupId, toolCallId);
-    return { action: request.action, secret: new SecretNames(kept, context.tools.secretFieldsOf(tool)) };
-  });
-  refuseOther(action, principal, asked, secret);
+  const { action } = await context.store.read('calls.request', (tx) => requireRequest(tx, principal, asked.requestId));
+  refuseOther(action, principal, asked);
   const pen = { owner: context.workerId, reason: 'dispatch', leaseMs: PEN_LEASE_MS, waitMs: PEN_WAIT_MS };
   return new SessionPen(context.store, context.sessions).hold(principal, action.rootFrameId, pen, () =>
     dispatchHeld(context, { place: placeOf(action, principal), action, world }),
   );
 }
 
-/** Arguments may be named as they are shown, with their secret fields struck out: the request says which they are. */
-function namesArguments({ canonicalArguments: whole }: RequestedAction, text: string, secret: SecretNames): boolean {
-  return text === whole || (!secret.none && text === secret.strikeOutOf(whole));
-}
-
-function refuseOther(action: RequestedAction, principal: Principal, asked: ApprovedCall, secret: SecretNames): void {
+function refuseOther(action: RequestedAction, principal: Principal, asked: ApprovedCall): void {
   const differs =
     action.tool !== asked.tool
       ? 'tool'
-      : !namesArguments(action, canonicalJson(asked.arguments), secret)
+      : action.canonicalArguments !== canonicalJson(asked.arguments)
         ? 'arguments'
         : action.requestedBy === principal.subject
           ? null

@@ -119,7 +119,7 @@ export interface ToolDefinition<I extends ToolSchema = ToolSchema, O extends Too
   readonly observe?: (input: SchemaValue<I>, call: ToolCallContext) => Awaitable<readonly ToolObservation[]>;
   /**
    * Names of fields that hold secrets, at any depth, whatever their case, `-` and `_` alike. They are written down with
-   * each call, and struck out of its arguments wherever it is shown, by whatever process, for whoever decides too; an
+   * each call, and struck out of its arguments where it is shown, by whatever process, but not for whoever decides; an
    * output that has one is invalid.
    */
   readonly secretFields?: readonly string[];

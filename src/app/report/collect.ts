@@ -1,9 +1,9 @@
 import type { ShownRequest } from '../../approvals/index.ts';
 import type { AutoAssessment } from '../../autonomy/index.ts';
-import { type LedgerCall, sessionCalls } from '../../calls/index.ts';
+import { type LedgerCall, sessionCalls, shownArguments } from '../../calls/index.ts';
 import { fail, JSON_PROFILES, LIMITS, readCanonicalJson, redact } from '../../core/index.ts';
 import type { RunRecord } from '../../runs/index.ts';
-import { listGroups, type Principal } from '../../sessions/index.ts';
+import { listGroups, type Principal, ProposedSecrets } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
 import type { Runtime } from '../runtime.ts';
 import {
@@ -42,8 +42,18 @@ export async function makeReport(
     if (calls.length + told.length > LIMITS.reportCalls) allCalls = false;
     else calls.push(...told);
   }
-  const waiting = (await pendingAll(runtime, principal)).map((one) =>
-    reportedRequest(runtime, one, advice.get(one.requestId)),
+  const pending = await pendingAll(runtime, principal);
+  const secrets = await runtime.store.read('app.report-secrets', (tx) =>
+    ProposedSecrets.read(
+      tx,
+      pending.map((one) => callOf(one).groupId),
+    ),
+  );
+  const waiting = pending.map((one) =>
+    reportedRequest(one, advice.get(one.requestId), [
+      ...secretsOf(secrets, one),
+      ...runtime.tools.secretFieldsOf(one.tool),
+    ]),
   );
   const counts = countsOf(runs, reported, calls, waiting.length);
   return { madeAt: now, since, whole: whole && allCalls, counts, runs: reported, calls, waiting };
@@ -105,20 +115,19 @@ async function readSession(
 }
 
 function reportedCall({ tools }: Runtime, runId: string, call: LedgerCall): ReportedCall {
-  const { callId, toolName: tool, argumentsText, statusRef, outcome } = call;
+  const { callId, toolName: tool, statusRef, outcome } = call;
+  const argumentsText = shownArguments(tools, call);
   return {
     runId,
     callId,
     tool,
-    argumentsText: shown(argumentsText, tools.current(tool)?.secretFields),
+    argumentsText: argumentsText === null ? null : cut(argumentsText),
     statusRef,
     outcome,
   };
 }
 
-function shown(text: string | null, secretFields: readonly string[] = []): string | null {
-  if (text === null) return null;
-  const whole = JSON.stringify(redact(readCanonicalJson(text, JSON_PROFILES.operations), { secretFields }));
+function cut(whole: string): string {
   return whole.length <= LIMITS.reportArguments ? whole : `${whole.slice(0, LIMITS.reportArguments)}…`.toWellFormed();
 }
 
@@ -180,14 +189,28 @@ async function pendingAll({ approvals }: Runtime, principal: Principal): Promise
   return found;
 }
 
+function callOf({ document }: ShownRequest): { readonly groupId: string; readonly callId: string | null } {
+  const { action_group_id: groupId, tool_call_id: callId } = document;
+  return { groupId: typeof groupId === 'string' ? groupId : '', callId: typeof callId === 'string' ? callId : null };
+}
+
+function secretsOf(secrets: ProposedSecrets, request: ShownRequest): readonly string[] {
+  const { groupId, callId } = callOf(request);
+  return secrets.of(groupId, callId);
+}
+
+/** A report is for more eyes than those of whoever decides: it has no secret field. */
 function reportedRequest(
-  { tools }: Runtime,
   request: ShownRequest,
   advised: AutoAssessment | undefined,
+  secretFields: readonly string[],
 ): ReportedRequest {
   const { requestId, digest, rootFrameId, tool, reason, expiresAt, document } = request;
   const { canonical_arguments: text } = document;
-  const argumentsText = typeof text === 'string' ? shown(text, tools.current(tool)?.secretFields) : null;
+  const argumentsText =
+    typeof text === 'string'
+      ? cut(JSON.stringify(redact(readCanonicalJson(text, JSON_PROFILES.operations), { secretFields })))
+      : '';
   const advice =
     advised?.status === 'completed'
       ? { outcome: advised.outcome ?? '', risk: advised.risk ?? 'unknown', summary: advised.public_summary ?? '' }
@@ -197,7 +220,7 @@ function reportedRequest(
     digest,
     sessionId: rootFrameId,
     tool,
-    argumentsText: argumentsText ?? '',
+    argumentsText,
     reason,
     expiresAt,
     advice,
