@@ -196,7 +196,8 @@ export function sideBranchView({ group, side }: GroupWithCalls): SideBranchView 
   return { branchId: group.groupId, type, turnsUsed: turns.length, maxTurns, state, text, cut };
 }
 
-function outcomeOf(run: RunRecord, { unknown }: Pick<RunSummary, 'unknown'>): RunView['outcome'] {
+/** `unknown` where a call of a run that nobody carries out is; `interrupted` where it stands still with its calls known. */
+export function outcomeOf(run: RunRecord, { unknown }: Pick<RunSummary, 'unknown'>): RunView['outcome'] {
   // While a living process carries it out, what has started is under way: each call says so itself.
   if (run.state.status === 'running' && run.state.ownerInstanceId !== null) return null;
   if (unknown > 0) return 'unknown';
@@ -204,7 +205,7 @@ function outcomeOf(run: RunRecord, { unknown }: Pick<RunSummary, 'unknown'>): Ru
 }
 
 /** A run that ended on an unknown outcome says so until everything of it is known: from then on, that it can go on. */
-function reasonOf({ runId, parent, state }: RunRecord, { unknown }: Pick<RunSummary, 'unknown'>): string {
+export function reasonOf({ runId, parent, state }: RunRecord, { unknown }: Pick<RunSummary, 'unknown'>): string {
   if (state.status !== 'failed') return '';
   if (state.code !== 'OUTCOME_UNKNOWN' || unknown > 0) return state.message;
   const goOn = parent === null ? `; to go on: holdfast runs resume ${runId}` : '';

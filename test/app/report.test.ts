@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { makeReport, type Report, reportDocument, reportHtml } from '../../src/app/index.ts';
+import { settleByPerson } from '../../src/calls/index.ts';
+import { type Clock, systemClock } from '../../src/core/index.ts';
 import { functionModel, Holdfast, type ModelFunction, NotDone, tool } from '../../src/index.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 import { authorOf, openSupervised } from '../support/supervised-world.ts';
@@ -58,8 +60,11 @@ const caller: ModelFunction = ({ messages }) => {
   return { calls: names.map((toolName) => ({ toolName, arguments: { what: HOSTILE, password: 'hunter2' } })) };
 };
 
-async function night(dataDir: string): Promise<{ readonly holdfast: Holdfast; readonly report: Report }> {
-  const holdfast = await Holdfast.open({ dataDir });
+async function night(
+  dataDir: string,
+  clock: Clock = systemClock,
+): Promise<{ readonly holdfast: Holdfast; readonly report: Report }> {
+  const holdfast = await Holdfast.open({ dataDir, clock });
   const tools = [plain, lost, refusing, asking];
   const agent = holdfast.agent({ model: functionModel(caller), tools });
   for (const task of [`plain,refusing ${HOSTILE}`, 'lost', 'asking']) await agent.run(task);
@@ -91,6 +96,30 @@ check('a report says what was reported, unknown, refused and waits, each with it
     ],
   );
   assert.ok(counts.turns >= 4 && counts.tokens.prompt > 0);
+  await holdfast.close();
+});
+
+check('a run that ended on an unknown call says so until that is known, and then that it can go on', async (t) => {
+  let laterMs = 0;
+  const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + laterMs };
+  const { holdfast, report } = await night(join(await temporaryFolder(t), 'data'), clock);
+  const { runtime } = holdfast;
+  const before = report.runs.find(({ status }) => status === 'failed');
+  assert.match(before?.reason ?? '', /unknown/);
+  const call = report.calls.find(({ outcome }) => outcome?.state === 'unknown');
+  laterMs = HOUR_MS; // the call's lease is over
+  await settleByPerson(runtime.calls, runtime.principal, call?.statusRef ?? '', {
+    verdict: 'done',
+    reason: 'It was seen.',
+  });
+  const now = runtime.calls.clock.nowMs();
+  const after = await makeReport(runtime, runtime.principal, { since: 0, now });
+  const run = after.runs.find(({ status }) => status === 'failed');
+  const goOn = `holdfast runs resume ${run?.runId}`;
+  assert.deepEqual(
+    [after.counts.unknown, run?.outcome, run?.reason, run?.resolve],
+    [0, null, `What was unknown of a call when it ended is known by now; to go on: ${goOn}`, goOn],
+  );
   await holdfast.close();
 });
 

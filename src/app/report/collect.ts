@@ -5,6 +5,7 @@ import { fail, JSON_PROFILES, LIMITS, readCanonicalJson, redact } from '../../co
 import type { RunRecord } from '../../runs/index.ts';
 import { listGroups, type Principal, ProposedSecrets } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
+import { outcomeOf, reasonOf } from '../run-view.ts';
 import type { Runtime } from '../runtime.ts';
 import {
   partOf,
@@ -137,7 +138,8 @@ function reportedRun(
   supervision: ReportedRun['supervision'],
 ): ReportedRun {
   const { runId, place, agent, task, state, parent, turnsUsed: turns, createdAt, updatedAt } = run;
-  const outcome = outcomeOf(run, calls);
+  const summary = { unknown: calls.filter((call) => call.outcome?.state === 'unknown').length };
+  const outcome = outcomeOf(run, summary);
   return {
     runId,
     sessionId: place.rootFrameId,
@@ -145,7 +147,7 @@ function reportedRun(
     task,
     status: state.status,
     outcome,
-    reason: state.status === 'failed' ? state.message : '',
+    reason: reasonOf(run, summary),
     parentRunId: parent?.runId ?? null,
     supervision,
     turns,
@@ -155,12 +157,6 @@ function reportedRun(
     updatedAt,
     resolve: resolveOf(run, outcome, supervision),
   };
-}
-
-function outcomeOf({ state }: RunRecord, calls: readonly ReportedCall[]): ReportedRun['outcome'] {
-  if (state.status === 'running' && state.ownerInstanceId !== null) return null;
-  if (calls.some((call) => call.outcome?.state === 'unknown')) return 'unknown';
-  return state.status === 'running' ? 'interrupted' : null;
 }
 
 const LIVE: ReadonlySet<string> = new Set(['running', 'candidate', 'reviewing', 'repairing']);
