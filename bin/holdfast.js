@@ -35,4 +35,12 @@ if (major < 22 || (major === 22 && minor < 18)) {
     process.exit(await fatal(error, process.argv.slice(2), process).catch(() => 2));
   });
   process.exitCode = await main(process.argv.slice(2), process);
+  // All is done, told and closed. What a configuration or a tool left open (a pool of connections, a timer) is not waited
+  // for longer than this; where nothing is open the process has ended before.
+  for (const stream of [process.stdout, process.stderr]) await new Promise((written) => stream.write('', written));
+  const left = () => {
+    const why = 'something that the configuration or a tool opened, and did not close, kept this process open';
+    process.stderr.write(`holdfast: ${why}. It ends now.\n`, () => process.exit());
+  };
+  setTimeout(left, 2000).unref();
 }

@@ -48,6 +48,16 @@ check(
   },
 );
 
+check('what a configuration or a tool leaves open keeps no command from its end, and that is said', async (t) => {
+  const pool = 'const pool = setInterval(() => {}, 1000);'; // as a connection of a database does
+  const { holdfast } = await configuredFolder(t, `${pool}${LETTER_AGENT}`);
+  const run = await holdfast('run', 'Write to Ada.');
+  assert.deepEqual([run.exit, /^holdfast: .*kept this process open/m.test(run.stderr)], [3, true]);
+  const list = await holdfast('approvals', 'list', '--json');
+  const { requests } = JSON.parse(list.stdout) as { readonly requests: readonly object[] };
+  assert.deepEqual([list.exit, requests.length], [0, 1]);
+});
+
 check('an error outside any call that ends the process says so, names the run and what shows it', async (t) => {
   const later = "setInterval(() => { throw new RangeError('in /some/where'); }, 1); await sleep(2000); return {};";
   const agent = LETTER_AGENT.replace('needsApproval: true', 'needsApproval: false')
