@@ -7,6 +7,7 @@ import {
   type JsonObject,
   LIMITS,
   readStrictJson,
+  trimText,
 } from '../../core/index.ts';
 import { type ModelReply, readTurn } from '../../models/index.ts';
 import type { Profile } from './terms.ts';
@@ -81,5 +82,5 @@ function readAnswer(text: string): JsonObject | null {
 /** A text of an answer within a bound; empty where there is none. */
 export function textOf(value: unknown, most: number): string {
   if (typeof value !== 'string') return '';
-  return Array.from(value.replaceAll('\0', '').toWellFormed()).slice(0, most).join('').trim();
+  return trimText(Array.from(value.replaceAll('\0', '').toWellFormed()).slice(0, most).join(''));
 }

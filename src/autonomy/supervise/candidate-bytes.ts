@@ -80,7 +80,7 @@ export function readCandidate(handed: Handed, directory: string | null): Candida
 }
 
 /** A path names its artifact; one that is too long for an id is named by its digest. */
-const artifactId = ({ path }: ReadFile): string =>
+export const artifactId = ({ path }: Pick<ReadFile, 'path'>): string =>
   codePointsWithin(path, LIMITS.autoArtifactPathCodePoints) ? path : `path-sha256:${sha256Hex(path)}`;
 
 /** The contents that a reviewer is shown: whole texts, up to a bound for each and for all. */
