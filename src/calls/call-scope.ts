@@ -1,3 +1,4 @@
+import { fail, LIMITS, requireText } from '../core/index.ts';
 import {
   externalResource,
   type Filesystem,
@@ -17,12 +18,24 @@ export interface ScopeText {
   readonly resourceKeys: readonly string[];
 }
 
-/** The texts of what a call declares to touch. Throws `TOOL_INVALID`. */
+/** The texts of what a call declares to touch. Throws `TOOL_INVALID`, and `RESOURCE_INVALID` for what cannot be shown. */
 export function callScopeText(tool: Tool, input: unknown): ScopeText {
   const { resources } = scopeOf(tool, input);
   if (resources === 'anything') return { target: '', resourceKeys: ['anything'] };
   const keys = resources.map(keyOf);
-  return { target: tool.resources === null ? '' : resources[0] ? nameOf(resources[0]) : '', resourceKeys: keys };
+  const target = tool.resources === null || !resources[0] ? '' : showable(nameOf(resources[0]));
+  return { target, resourceKeys: keys };
+}
+
+/** What a person may be asked about is told in a text that can be: it may come from a model. */
+function showable(name: string): string {
+  try {
+    return name === '' ? '' : requireText('target', name, LIMITS.approvalTextCodePoints);
+  } catch (cause) {
+    throw fail('RESOURCE_INVALID', 'What the call is aimed at is blank, too long, or no text that can be shown.', {
+      cause,
+    });
+  }
 }
 
 function nameOf(target: ResourceTarget): string {

@@ -127,6 +127,28 @@ check('arguments with NUL, as a name or raw, are refused like any that do not fi
   assert.deepEqual([run.status, codes], ['completed', ['TOOL_ARGUMENTS_INVALID', 'TOOL_ARGUMENTS_INVALID']]);
 });
 
+for (const [what, note] of [
+  ['blank', ' '],
+  ['longer than anybody could look at', 'x'.repeat(5000)],
+] as const)
+  for (const needsApproval of [true, false])
+    check(
+      `a call aimed at what is ${what} is refused${needsApproval ? ' before anybody is asked' : ''}, and the run goes on`,
+      async (t) => {
+        const { holdfast } = await openDesk(t);
+        const root = await temporaryFolder(t);
+        const writing = noteTool({
+          needsApproval,
+          resources: ({ note: path }) => [{ kind: 'filesystem', role: 'file', root, path, mayBeMissing: true }],
+        });
+        const run = await holdfast.agent({ model: callsThenDone([{ note }]), tools: [writing] }).run('go');
+        const outcome = run.view.calls[0]?.outcome;
+        assert.deepEqual([run.status, run.pending.length, outcome?.state], ['completed', 0, 'not_started']);
+        assert.equal(outcome && 'code' in outcome && outcome.code, 'RESOURCE_INVALID');
+        assert.match(run.text, /NOT STARTED \(RESOURCE_INVALID\)/);
+      },
+    );
+
 const OWNED = {
   kind: 'owned',
   namespace: 'notes',
