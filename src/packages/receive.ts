@@ -35,8 +35,11 @@ export async function receivePackage(
     const { sizeBytes, sha256 } = await writeDown(files, place.path, chunks);
     const source = await fileSource(place.path);
     const close = async (): Promise<void> => {
-      await source.close();
-      await orWrapped(() => place.close());
+      try {
+        await source.close();
+      } finally {
+        await orWrapped(() => place.close());
+      }
     };
     return { source, sizeBytes, sha256, close };
   } catch (error) {

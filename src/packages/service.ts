@@ -48,7 +48,7 @@ export class SessionPackages {
 
   /**
    * Takes a package that comes over a wire into the staging folder and gives it to `work`; the file is gone before this
-   * settles. ARCHIVE_TOO_LARGE, for the announced length before a byte is taken; TOO_MANY_REQUESTS as
+   * settles, or else goes with the next sweep. ARCHIVE_TOO_LARGE, for the announced length before a byte is taken; TOO_MANY_REQUESTS as
    * `takePlace` says.
    */
   async receive<T>(
@@ -64,7 +64,8 @@ export class SessionPackages {
       try {
         return await work(received);
       } finally {
-        await received.close();
+        // What could not be removed is left to the next sweep: what the work came to is told all the same.
+        await received.close().catch(() => undefined);
       }
     } finally {
       free();

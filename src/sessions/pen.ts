@@ -63,8 +63,17 @@ export class SessionPen {
       const held = queued.state === 'held' ? queued : await this.#wait(queued, leaseMs, options);
       return await this.#renewing(held, leaseMs, body);
     } finally {
-      await this.#store.write('sessions.release', (tx) => releaseTicket(tx, queued.ticketId));
+      await this.#release(queued);
       for (const wake of this.#sleepers.get(rootFrameId) ?? []) wake();
+    }
+  }
+
+  /** Where it cannot be given back its lease ends: what was done under it, or why not, is told all the same. */
+  async #release(queued: SessionTicket): Promise<void> {
+    try {
+      await this.#store.write('sessions.release', (tx) => releaseTicket(tx, queued.ticketId));
+    } catch {
+      // The next one waits for the end of the lease.
     }
   }
 

@@ -85,6 +85,7 @@ export class StagedFiles {
     const out = new DocumentFile(this.#files, path);
     try {
       await writeMembers(out, members, this.#safe, 0);
+      out.flush();
     } finally {
       out.close();
     }
@@ -143,12 +144,13 @@ class DocumentFile {
   }
 
   text(text: string): void {
-    if (text.length * UNIT_BYTES > BUFFER_BYTES - this.#buffered) this.#flush();
+    if (text.length * UNIT_BYTES > BUFFER_BYTES - this.#buffered) this.flush();
     if (text.length * UNIT_BYTES > BUFFER_BYTES) this.#put(Buffer.from(text));
     else this.#buffered += this.#buffer.write(text, this.#buffered);
   }
 
-  #flush(): void {
+  /** Writes down what was put in so far. */
+  flush(): void {
     this.#put(this.#buffer.subarray(0, this.#buffered));
     this.#buffered = 0;
   }
@@ -160,7 +162,6 @@ class DocumentFile {
   }
 
   close(): void {
-    this.#flush();
     this.#files.close(this.#fd);
   }
 

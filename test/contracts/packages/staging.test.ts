@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { createIds, type FileSystem, nodeFileSystem, systemClock } from '../../../src/core/index.ts';
+import { createIds, fail, type FileSystem, nodeFileSystem, systemClock } from '../../../src/core/index.ts';
 import { sweepStaging, takeStagingPlace } from '../../../src/packages/staging.ts';
 import { Holdfast } from '../../../src/index.ts';
 import { oracle } from '../../archive/support/packages.ts';
@@ -290,4 +290,62 @@ check('a lock that is swept while SQLite opens it costs a name and nothing else'
   assert.notEqual(swept, '');
   assert.notEqual(`${place.path}.lock`, swept);
   place.close();
+});
+
+check(
+  'an export that the disk has no room for holds none of its files open, so that their room is given back',
+  async () => {
+    await using world = await openPackageWorld();
+    await makeSource(world);
+    const opened = new Set<number>();
+    let ledger = -1;
+    const files: FileSystem = {
+      ...nodeFileSystem,
+      open(path, flags, mode) {
+        const fd = nodeFileSystem.open(path, flags, mode);
+        opened.add(fd);
+        if (path.endsWith('ledger.json')) ledger = fd;
+        return fd;
+      },
+      close(fd) {
+        opened.delete(fd);
+        nodeFileSystem.close(fd);
+      },
+      write(fd, bytes, position) {
+        if (fd === ledger) throw Object.assign(new Error('full'), { code: 'ENOSPC', syscall: 'write' });
+        return nodeFileSystem.write(fd, bytes, position);
+      },
+    };
+    const refused = await refusal(world.with({ files }).export(OWNER, ROOT));
+    assert.equal(refused.code, 'FILE_DISK_FULL');
+    assert.deepEqual([...opened], []);
+    assert.deepEqual(stagedIn(world.folder), []);
+  },
+);
+
+check('what was done with a package that came is told, also where its file could not be removed', async () => {
+  await using world = await openPackageWorld();
+  let isStuck = true;
+  const files: FileSystem = {
+    ...nodeFileSystem,
+    unlink(path) {
+      if (isStuck && !path.endsWith('.lock'))
+        throw Object.assign(new Error('stuck'), { code: 'EIO', syscall: 'unlink' });
+      nodeFileSystem.unlink(path);
+    },
+  };
+  const chunks = async function* () {
+    yield Buffer.from('a package');
+  };
+  const packages = world.with({ files });
+  const incoming = { announcedBytes: 9, chunks: chunks() };
+  assert.equal(await packages.receive(OWNER, incoming, async () => 'imported'), 'imported');
+  const failing = packages.receive(OWNER, { ...incoming, chunks: chunks() }, async () => {
+    throw fail('IMPORT_BUSY', 'Another one.');
+  });
+  assert.equal((await refusal(failing)).code, 'IMPORT_BUSY');
+  assert.equal(stagedIn(world.folder).length, 4);
+  isStuck = false;
+  await packages.sweep();
+  assert.deepEqual(stagedIn(world.folder), []);
 });

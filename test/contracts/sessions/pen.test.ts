@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { systemClock } from '../../../src/core/index.ts';
+import { fail, systemClock } from '../../../src/core/index.ts';
 import {
   appendEvent,
   holdTicket,
@@ -12,6 +12,7 @@ import {
   SessionPen,
   type SessionTicket,
 } from '../../../src/sessions/index.ts';
+import type { Store } from '../../../src/store/index.ts';
 import { assert, check } from '../../support/index.ts';
 import {
   AGENT,
@@ -117,6 +118,31 @@ check('bodies that hold the pen never overlap, end in order, and give it back wh
     );
   assert.ok(log.includes('b failed'));
   assert.deepEqual(await world.store.read('t', (tx) => listTickets(tx, OWNER, world.root)), []);
+});
+
+check('what was done under the pen is told as it was, also where the pen could not be given back', async () => {
+  await using world = await openSessionWorld();
+  let isFull = true;
+  const store: Store = {
+    read: (name, body) => world.store.read(name, body),
+    async write(name, body) {
+      if (isFull && name === 'sessions.release') throw fail('STORE_FULL', 'The disk is full.');
+      return world.store.write(name, body);
+    },
+    close: () => world.store.close(),
+    [Symbol.asyncDispose]: () => world.store.close(),
+  };
+  const pen = new SessionPen(store, world.context);
+  const options = { owner: 'a', reason: 'b', leaseMs: 1000 };
+  assert.equal(await pen.hold(OWNER, world.root, options, async () => 'done'), 'done');
+  world.clock.advance(1001);
+  const failing = pen.hold(OWNER, world.root, options, async () => {
+    throw fail('WORKSPACE_CHANGED', 'It changed.');
+  });
+  assert.equal((await refusal(failing)).code, 'WORKSPACE_CHANGED');
+  isFull = false;
+  world.clock.advance(1001);
+  assert.equal(await pen.hold(OWNER, world.root, options, async () => 'next'), 'next');
 });
 
 check('whoever waits too long, or is aborted, leaves the queue', async () => {
