@@ -21,6 +21,7 @@ export const ROUTE_OF_COMMAND: Readonly<Record<string, string>> = {
   'runs stop': 'POST /api/v1/runs/{run_id}/stop',
   'sessions list': 'GET /api/v1/sessions',
   'sessions show': 'GET /api/v1/sessions/{session_id}',
+  'sessions trust': 'POST /api/v1/frames/{root_frame_id}/recovery',
   'tokens list': 'GET /api/v1/tokens',
   'tokens new': 'POST /api/v1/tokens',
 };

@@ -49,9 +49,13 @@ check('a locked session is shown as locked, and nobody is asked for what would b
     ['activate', session, branch, '--yes'],
   ]) {
     const { exit, stdout } = await run('sessions', ...act, '--json');
-    const { error } = JSON.parse(stdout) as { error?: { code: string } };
+    const { error } = JSON.parse(stdout) as { error?: { code: string; resolve: string } };
     assert.deepEqual([exit, error?.code], [1, 'SESSION_QUARANTINED'], act[0]);
+    assert.match(error?.resolve ?? '', /holdfast sessions trust SESSION --yes/);
   }
+  const unconfirmed = await run('sessions', 'trust', session);
+  assert.equal(unconfirmed.exit, 1);
+  assert.match(unconfirmed.stderr, /^RECOVERY_REFUSED: [^]*holdfast sessions trust SESSION --yes/);
   assert.deepEqual((await json('runs', 'list'))['runs'], []);
   assert.deepEqual((await json('approvals', 'list'))['requests'], []);
   assert.equal((await run('sessions', 'trust', session, '--yes')).exit, 0);

@@ -12,6 +12,7 @@ const resolves: readonly (readonly [resolve: string, over: string])[] = [
   [`See it: holdfast runs show ${ID}. Free space.`, `GET /api/v1/runs/${ID}`],
   [`Reject it: holdfast approvals reject ${ID}`, `POST /api/v1/approvals/${ID}/decision`],
   ['Show it with `holdfast sessions show` and use one of its branches.', 'GET /api/v1/sessions/{session_id}'],
+  ['Trust it: holdfast sessions trust SESSION --yes', 'POST /api/v1/frames/{root_frame_id}/recovery'],
   ['Ask: holdfast operations status status_ab12', 'POST /api/v1/operations/status_ab12/status'],
   ['See `holdfast operations list --open`, and settle it.', 'GET /api/v1/operations?open=true'],
   [

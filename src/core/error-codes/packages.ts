@@ -63,6 +63,6 @@ export const packagesErrorCodes = {
     http: 409,
     exit: 1,
     retryable: false,
-    resolve: 'Look at the session, then confirm a fresh restart of it.',
+    resolve: 'Look at the session, then confirm a fresh restart of it: holdfast sessions trust SESSION --yes',
   },
 } as const satisfies Record<string, ErrorCodeEntry>;

@@ -42,7 +42,7 @@ export const sessionsErrorCodes = {
     http: 423,
     exit: 1,
     retryable: false,
-    resolve: 'Look at the imported session, then confirm a fresh restart of it.',
+    resolve: 'Look at the imported session, then confirm a fresh restart of it: holdfast sessions trust SESSION --yes',
   },
   SESSION_REVERTING: {
     family: 'state',
