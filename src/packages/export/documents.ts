@@ -258,9 +258,12 @@ async function checkpointDocument(tools: DocumentTools, checkpoint: Checkpoint):
   };
 }
 
-/** An action cursor travels as the place of the last group of its branch: 0 where the branch has none yet. */
+/**
+ * An action cursor travels as the place of the last group of its branch; none where the branch has none yet, since 0 is
+ * the place of its first one.
+ */
 async function ordinalOf(tx: ReadTx, on: Checkpoint, position: number | null): Promise<number | null> {
-  return position === null ? 0 : ((await lastOrdinalBy(tx, on, position)) ?? 0);
+  return position === null ? null : lastOrdinalBy(tx, on, position);
 }
 
 async function metadataDocument(tx: ReadTx, checkpoint: Checkpoint): Promise<JsonObject> {
