@@ -17,6 +17,9 @@ export function headOf(message: IncomingMessage): AnswerHead {
 export class HostAnswer {
   readonly #response: ServerResponse;
   #held = 0;
+  /** Events of the guard's own, while one of the server's comes in parts. */
+  #waiting: Uint8Array[] = [];
+  #inParts = false;
   #ending = false;
 
   constructor(response: ServerResponse) {
@@ -56,16 +59,37 @@ export class HostAnswer {
     this.#response.flushHeaders();
   }
 
-  /** Writes, and settles when the host can take more. */
-  async write(bytes: Uint8Array): Promise<void> {
+  /** Writes, and settles when the host can take more. `last`: false for a part of an event that is not over yet. */
+  async write(bytes: Uint8Array, last = true): Promise<void> {
     if (!this.open || bytes.byteLength === 0) return;
-    if (!this.#response.write(bytes)) await Promise.race([once(this.#response, 'drain'), this.gone()]);
+    const takesMore = this.#response.write(bytes);
+    this.#inParts = !last;
+    if (last) this.#writeWaiting();
+    if (!takesMore) await Promise.race([once(this.#response, 'drain'), this.gone()]);
+  }
+
+  /** The server says no more here: an event of which only a part came is cut off, so that none of the guard's is in it. */
+  cutOff(): void {
+    if (this.open && this.#inParts) this.#response.write('\n\n');
+    this.#inParts = false;
+    this.#writeWaiting();
+  }
+
+  /** A whole event, of the guard's own or one that was held back: between the server's, never inside one. */
+  giveEvent(event: Uint8Array): void {
+    if (!this.open) return;
+    if (this.#inParts) this.#waiting.push(event);
+    else this.#response.write(event);
+  }
+
+  #writeWaiting(): void {
+    for (const event of this.#waiting.splice(0)) this.giveEvent(event);
   }
 
   /** A whole body as the server sent it; in a stream that has begun, as its next event. */
   giveBody(head: AnswerHead, body: Uint8Array): void {
     if (!this.open) return;
-    if (this.begun) return void this.#response.write(eventOf(body, null));
+    if (this.begun) return this.giveEvent(eventOf(body, null));
     this.begin(head);
     this.#response.end(body);
   }
@@ -76,7 +100,7 @@ export class HostAnswer {
     of: { readonly status?: number; readonly headers?: RawHeaders; readonly id?: string | null },
   ) {
     if (!this.open) return;
-    if (this.begun) return void this.#response.write(eventOf(line, of.id ?? null));
+    if (this.begun) return this.giveEvent(eventOf(line, of.id ?? null));
     const headers = headersForOwnBody(of.headers ?? [], 'application/json');
     this.#response.writeHead(of.status ?? 200, headers).end(line);
   }
@@ -89,6 +113,11 @@ export class HostAnswer {
   release(): void {
     this.#held -= 1;
     if (this.#ending) this.end();
+  }
+
+  /** Whether something is still to be told on it. */
+  get holds(): boolean {
+    return this.#held > 0;
   }
 
   /** Ends it; one that never began says that its message was taken. */

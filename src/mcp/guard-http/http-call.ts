@@ -59,7 +59,7 @@ export class HttpCall implements CallChannel {
     const request = { ...this.#request, body: call.line, reuse: call.described.effect === 'read' };
     const sent = this.#upstream
       .send(request, this.#stop.signal)
-      .then((response) => this.#follow(response, id))
+      .then((response) => this.#follow(response, id, call.described.effect === 'read'))
       .finally(() => this.#ended());
     const found = await Promise.race([answered, sent.then(() => answered)]);
     this.#by = found.via;
@@ -88,7 +88,7 @@ export class HttpCall implements CallChannel {
   giveAnswer(bytes: Uint8Array): void {
     if (this.#id !== null) this.#session.told(this.#id, null);
     const by = this.#by;
-    if (by?.form === 'event') void by.answer.write(bytes);
+    if (by?.form === 'event') by.answer.giveEvent(bytes);
     else if (by) by.answer.giveBody(by.head, bytes);
   }
 
@@ -133,11 +133,11 @@ export class HttpCall implements CallChannel {
     if (this.#closed) this.#answer.end();
   }
 
-  async #follow(response: IncomingMessage, id: RpcId): Promise<void> {
+  async #follow(response: IncomingMessage, id: RpcId, reads: boolean): Promise<void> {
     const status = response.statusCode ?? 502;
     const events = mediaTypeOf(response.headers['content-type']) === 'text/event-stream';
     if (status === 200 && events && response.headers['content-encoding'] === undefined)
-      return this.#followEvents(response, id);
+      return this.#followEvents(response, id, this.#session.lasts || reads);
     const body = await readBody(response, LIMITS.guardLineBytes).catch(() => undefined);
     const by: CameBy = { answer: this.#answer, head: headOf(response), form: 'body', id: null };
     const settle = (answer: Answered['answer'], line: Uint8Array | null): void =>
@@ -153,23 +153,27 @@ export class HttpCall implements CallChannel {
     settle({ kind: 'unreadable' }, null);
   }
 
-  async #followEvents(response: IncomingMessage, id: RpcId): Promise<void> {
+  /** `mayReturn`: whether an answer may be waited for that comes on another stream, where it would be judged. */
+  async #followEvents(response: IncomingMessage, id: RpcId, mayReturn: boolean): Promise<void> {
     const by = { answer: this.#answer, head: headOf(response) };
     const framer = new EventFramer();
-    let resumable = false;
+    let hasIds = false;
     this.#answer.beginStream(by.head);
     try {
       for await (const chunk of response as AsyncIterable<Uint8Array>)
         for (const event of framer.push(chunk)) {
-          if (event.kind === 'block' && event.id !== null) resumable = true;
+          if (event.kind === 'block' && event.id !== null) hasIds = true;
           const passed = this.#session.passes(event, by);
-          if (passed) await this.#answer.write(passed);
+          if (passed) await this.#answer.write(passed, event.kind !== 'part' || event.last);
         }
-      await this.#answer.write(framer.end());
     } catch {
       // A stream that broke off has ended too; whether it can be taken up again, its events have said.
     }
-    // The answer may still come on a stream that the host opens after the last event it saw.
+    // What is left in the framer is no event, and the answer may still have to be told here.
+    this.#answer.cutOff();
+    // The answer may still come on a stream that the host opens after the last event it saw; a write of a host that this
+    // guard would not know there is told now, or it would be answered there by the server's words alone.
+    const resumable = hasIds && mayReturn;
     if (resumable && this.#session.exchanges.waits(id)) this.#answer.end();
     if (!resumable) this.#session.exchanges.settle(id, { answer: { kind: 'gone' }, line: null, via: null });
   }

@@ -95,12 +95,12 @@ export class HttpGuard {
 
   /** A host without a session, or with one that is not known here, has nothing that reaches beyond this request. */
   #sessionOf(id: string | string[] | undefined): HttpSession {
-    return (typeof id === 'string' && this.#sessions.get(id)) || this.#newSession();
+    return (typeof id === 'string' && this.#sessions.get(id)) || this.#newSession(false);
   }
 
-  #newSession(): HttpSession {
+  #newSession(lasts: boolean): HttpSession {
     const { sealed, tell, calls } = this.#options;
-    return new HttpSession(new ListedTools(sealed.policy, tell), calls.sessions.ids);
+    return new HttpSession(new ListedTools(sealed.policy, tell), calls.sessions.ids, lasts);
   }
 
   async #message(
@@ -124,6 +124,7 @@ export class HttpGuard {
         session.lists.asked(message.id);
         return this.#pass(exchange, body, { list: true });
       case 'pass':
+        for (const id of message.cancels ?? []) this.#desk.cancel(this.#keyOf(exchange, id));
         return this.#pass(exchange, body);
     }
   }
@@ -138,7 +139,7 @@ export class HttpGuard {
     this.#desk.take(key, { message, line: body, channel });
     await answer.gone();
     // Since 2026-07-28 a host cancels by going away; before, it may come back for the rest.
-    this.#desk.abandon(key, message.era === 'stateless');
+    this.#desk.abandon(key, channel, message.era === 'stateless');
   }
 
   /** Ids are one host's own. A host without a session is told apart by its request alone, so it cannot name another. */
@@ -185,7 +186,7 @@ export class HttpGuard {
     if (typeof id !== 'string' || (response.statusCode ?? 500) >= 300) return;
     const [oldest] = this.#sessions.size >= LIMITS.guardHttpSessions ? this.#sessions.keys() : [];
     if (oldest !== undefined) this.#sessions.delete(oldest);
-    const session = this.#newSession();
+    const session = this.#newSession(true);
     session.questions.possible = elicits;
     this.#sessions.set(id, session);
   }
@@ -200,9 +201,11 @@ async function passEvents(response: IncomingMessage, answer: HostAnswer, session
     for await (const chunk of response as AsyncIterable<Uint8Array>)
       for (const event of framer.push(chunk)) {
         const passed = session.passes(event, by);
-        if (passed) await answer.write(passed);
+        if (passed) await answer.write(passed, event.kind !== 'part' || event.last);
       }
-    await answer.write(framer.end());
+    // Half an event is none: nothing that is still to be told here may stand behind it.
+    if (answer.holds) answer.cutOff();
+    else await answer.write(framer.end());
   } finally {
     session.listening.delete(answer);
   }

@@ -20,12 +20,15 @@ export class HttpSession {
   readonly exchanges = new ServerExchanges<CameBy>();
   readonly questions: HostQuestions;
   readonly lists: ListedTools;
+  /** Whether its host comes back to it by its id, so that an answer which comes on another stream is judged as well. */
+  readonly lasts: boolean;
   /** Streams on which the host listens beside its requests. */
   readonly listening = new Set<HostAnswer>();
   /** What hosts were told of calls: the guard's own line, or null where the server's words passed. */
   readonly #told = new Map<string, Uint8Array | null>();
 
-  constructor(lists: ListedTools, ids: Ids) {
+  constructor(lists: ListedTools, ids: Ids, lasts: boolean) {
+    this.lasts = lasts;
     this.lists = lists;
     this.questions = new HostQuestions(ids);
   }

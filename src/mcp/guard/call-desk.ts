@@ -3,6 +3,7 @@ import type { CallOutcome, CallPlace, CallsContext } from '../../calls/index.ts'
 import { outcomeDocument, outcomeForModel } from '../../calls/index.ts';
 import { canonicalJson, displayText, type JsonObject, LIMITS, sentence } from '../../core/index.ts';
 import type { Filesystem } from '../../effects/index.ts';
+import type { CallChannel } from './call-channel.ts';
 import { doneLine, errorLine, keptLine, outcomeLine } from '../wire/write-line.ts';
 import { CallsOfGuard } from './calls-of-guard.ts';
 import { keptResult } from './kept-output.ts';
@@ -54,12 +55,14 @@ export class CallDesk {
   take(key: string, round: Round): void {
     this.#called = true;
     const { message, line, channel } = round;
+    const other = this.#inFlight.get(key);
+    // One that waits for its next round was answered, so its id is free again.
+    if (other && !other.nextRound) return refuse(round, 'Another request with this id waits for its answer.');
     const continued = this.#deliveries.continuations.take(message);
     if (continued?.nextRound) {
       this.#inFlight.set(key, continued);
       return continued.nextRound(round);
     }
-    if (this.#inFlight.has(key)) return refuse(round, 'Another request with this id waits for its answer.');
     if (this.#inFlight.size >= LIMITS.guardCallsInFlight) return refuse(round, 'Too many calls at once.');
     const described = describedTool(this.#options.sealed.policy, message.name);
     const call: GuardedCall = {
@@ -94,11 +97,14 @@ export class CallDesk {
     return call.sent;
   }
 
-  /** The host of one call has gone: it is not started any more; `over`: what it started is waited for no more. */
-  abandon(key: string, over: boolean): void {
+  /**
+   * The host of one call, which came by this channel, has gone: it is not started any more; `over`: what it started is
+   * waited for no more.
+   */
+  abandon(key: string, channel: CallChannel, over: boolean): void {
     const call = this.#inFlight.get(key);
     // Between two rounds of one call its host has an answer, and is expected to come again.
-    if (call && !call.told && (over || !call.sent)) giveUp(call);
+    if (call?.channel === channel && !call.told && (over || !call.sent)) giveUp(call);
   }
 
   /**
@@ -112,6 +118,12 @@ export class CallDesk {
     }, LIMITS.guardGraceMs);
     await this.settled();
     clearTimeout(grace);
+  }
+
+  /** The server has ended: what waits for a person, or for the next round of its host, waits no more. */
+  serverEnded(): void {
+    this.#calls.serverEnded();
+    for (const call of this.#inFlight.values()) if (call.nextRound) giveUp(call);
   }
 
   /** Settles when every call is told and written down. */

@@ -105,6 +105,8 @@ export class CallsOfGuard {
   readonly #turns = new Turns();
   readonly #host: HostApproval;
   readonly #places: RunPlaces;
+  /** Aborted when the server has ended: what waits for a person waits for nothing then. */
+  readonly #serverEnded = new AbortController();
 
   constructor(options: CallsOfGuardOptions) {
     const { sealed, calls } = options;
@@ -220,6 +222,11 @@ export class CallsOfGuard {
       `held: ${displayText(call.message.name)}: ${displayText(request.action.reason)}; to decide: ${how}`,
     );
     return this.#goOn(call, now);
+  }
+
+  /** The server has ended: nobody's decision can let a call that waits reach it any more. */
+  serverEnded(): void {
+    this.#serverEnded.abort();
   }
 
   /** Settles when everything that was left for later is written, or has failed. */
@@ -367,22 +374,24 @@ export class CallsOfGuard {
   async #goOn(call: GuardedCall, held: HeldCall): Promise<CallOutcome | null> {
     const { tell, waitMs } = this.#options;
     const asking = new AbortController();
-    const signal = AbortSignal.any([asking.signal, call.cancel.signal]);
+    const given = AbortSignal.any([call.cancel.signal, this.#serverEnded.signal]);
+    const signal = AbortSignal.any([asking.signal, given]);
     let ended = false;
     try {
       const heard = await this.#host.hear(call, held);
       const asksByAnswer = !heard && call.message.era === 'stateless' && call.message.elicits;
       void this.#host.ask(call, held, signal).catch((error: unknown) => tell(`asking failed: ${String(error)}`));
-      const until = { waitMs: asksByAnswer ? 0 : waitMs, signal: call.cancel.signal };
+      const until = { waitMs: asksByAnswer ? 0 : waitMs, signal: given };
       const standing = await awaitDecision(this.#calls, held, until);
       asking.abort();
+      if (this.#serverEnded.signal.aborted && standing?.state !== 'ended') return serverGone();
       if (standing === null || standing.state === 'waiting')
         return asksByAnswer ? this.#host.askByAnswer(call, held) : stillHeld(held);
       ended = true;
       return await this.#stand(call, held, standing);
     } finally {
       asking.abort();
-      this.#held.leave(held.key, ended);
+      this.#held.leave(held, ended);
     }
   }
 
@@ -451,6 +460,15 @@ export class CallsOfGuard {
     };
     await appendEvent(tx, this.#calls.sessions, place.principal, resultEvent(of, outcome));
   }
+}
+
+function serverGone(): CallOutcome {
+  return {
+    state: 'not_started',
+    code: 'MCP_SERVER_GONE',
+    reason: 'The server ended while the call waited for a person. What was asked about it is taken back.',
+    resolve: 'Start the server anew, then call it again.',
+  };
 }
 
 function stillHeld(held: HeldCall): CallOutcome {

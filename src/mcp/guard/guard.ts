@@ -6,6 +6,7 @@ import { errorLine, questionLine } from '../wire/write-line.ts';
 import type { Answered, CallChannel, Question } from './call-channel.ts';
 import { CallDesk, type GuardOptions } from './call-desk.ts';
 import type { GuardedCall } from './guarded-call.ts';
+import { HostLines } from './host-lines.ts';
 import { HostQuestions, ownId } from './host-questions.ts';
 import { ListedTools } from './listed-tools.ts';
 import { ServerExchanges } from './server-exchanges.ts';
@@ -24,12 +25,14 @@ export class Guard {
   readonly #options: GuardOptions & { readonly wires: Wires };
   readonly #desk: CallDesk;
   readonly #channel: LineChannel;
+  readonly #host: HostLines;
   readonly #lists: ListedTools;
 
   constructor(options: GuardOptions & { readonly wires: Wires }) {
     this.#options = options;
     this.#desk = new CallDesk(options);
-    this.#channel = new LineChannel(options.wires, options.calls.sessions.ids);
+    this.#host = new HostLines((bytes) => options.wires.toHost(bytes));
+    this.#channel = new LineChannel(this.#host, options.wires, options.calls.sessions.ids);
     this.#lists = new ListedTools(options.sealed.policy, options.tell);
   }
 
@@ -58,10 +61,11 @@ export class Guard {
         this.#lists.asked(message.id);
         return wires.toServer(bytes);
       case 'pass':
+        for (const id of message.cancels ?? []) this.#desk.cancel(idKey(id));
         return wires.toServer(bytes);
       case 'refused':
         this.#options.tell(`refused a message of the host: ${message.text} (${message.code})`);
-        return wires.toHost(errorLine(message.id, message.code, message.text));
+        return this.#host.own(errorLine(message.id, message.code, message.text));
     }
   }
 
@@ -69,25 +73,24 @@ export class Guard {
   serverLine(bytes: Uint8Array): void {
     const { exchanges } = this.#channel;
     const answers = isDivided(bytes) ? exchanges.takeDivided(bytes) : exchanges.take(bytes).kind !== 'none';
-    if (!answers) this.#options.wires.toHost(this.#lists.told(bytes));
+    if (!answers) this.#host.pass(this.#lists.told(bytes));
   }
 
   /** A part of a line that is too long to be looked into: from the host it is refused, from the server it passes. */
   oversized(from: 'host' | 'server', bytes: Uint8Array, last: boolean): void {
     if (from === 'server') {
-      // It may be the answer to any call that waits, so none of them can be told apart any more.
-      this.#channel.exchanges.end();
-      return this.#options.wires.toHost(bytes);
+      // It may be the answer to any call that waits, so none of them can be told apart any more; later ones can.
+      this.#channel.exchanges.blur();
+      return this.#host.pass(bytes, last);
     }
     if (last)
-      this.#options.wires.toHost(
-        errorLine(null, 'MCP_LINE_TOO_LONG', `A message has at most ${LIMITS.guardLineBytes} bytes.`),
-      );
+      this.#host.own(errorLine(null, 'MCP_LINE_TOO_LONG', `A message has at most ${LIMITS.guardLineBytes} bytes.`));
   }
 
   /** The server has ended: every call that was passed on and not answered is unknown. Settles when all are told. */
   async serverEnded(): Promise<void> {
     this.#channel.exchanges.end();
+    this.#desk.serverEnded();
     await this.#desk.settled();
   }
 
@@ -112,10 +115,12 @@ function divided(message: HostMessage): HostMessage {
 class LineChannel implements CallChannel {
   readonly exchanges = new ServerExchanges();
   readonly questions: HostQuestions;
+  readonly #host: HostLines;
   readonly #wires: Wires;
   readonly #ids: Ids;
 
-  constructor(wires: Wires, ids: Ids) {
+  constructor(host: HostLines, wires: Wires, ids: Ids) {
+    this.#host = host;
     this.#wires = wires;
     this.#ids = ids;
     this.questions = new HostQuestions(ids);
@@ -152,15 +157,15 @@ class LineChannel implements CallChannel {
   }
 
   giveAnswer(bytes: Uint8Array): void {
-    this.#wires.toHost(bytes);
+    this.#host.own(bytes);
   }
 
   give(line: Uint8Array): void {
-    this.#wires.toHost(line);
+    this.#host.own(line);
   }
 
   ask(message: string, signal: AbortSignal): Promise<JsonObject | null> {
-    return this.questions.ask(message, signal, (line) => this.#wires.toHost(line));
+    return this.questions.ask(message, signal, (line) => this.#host.own(line));
   }
 
   close(): void {

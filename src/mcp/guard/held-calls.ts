@@ -25,37 +25,41 @@ export interface HeldCall {
 /** How often a decision that another process may have written is looked for. */
 const LOOK_MS = 150;
 
-/** The held calls of one guard, by tool and arguments. */
+/** The held calls of one guard, by the requests about them: two that are equal are two, and each has its own. */
 export class HeldCalls {
   readonly #held = new Map<string, HeldCall>();
-  /** Keys that somebody waits for right now: a second call of the same waits for nothing. */
+  /** Those that somebody waits for right now: a second call of the same waits for nothing. */
   readonly #busy = new Set<string>();
 
   /** What was given to a host with the question about a call, by which its answer is known: good for one answer. */
   readonly #asked = new Map<string, string>();
 
   /** The host of a call is asked, by this state. */
-  ask(key: string, state: string): void {
-    this.#asked.set(key, state);
+  ask({ requestId }: HeldCall, state: string): void {
+    this.#asked.set(requestId, state);
   }
 
   /** Whether a call answers the last question about just this call. */
-  answered(key: string, { continues }: ToolCallMessage): boolean {
-    const state = this.#asked.get(key);
-    if (state === undefined || continues?.requestState !== state) return false;
-    return this.#asked.delete(key);
+  answered({ requestId }: HeldCall, message: ToolCallMessage): boolean {
+    return this.#isAnswered(requestId, message) && this.#asked.delete(requestId);
+  }
+
+  #isAnswered(requestId: string, { continues }: ToolCallMessage): boolean {
+    const state = this.#asked.get(requestId);
+    return state !== undefined && continues?.requestState === state;
   }
 
   keyOf(call: GuardedCall): string {
     return digestJson([call.message.name, call.message.arguments, call.message.key]);
   }
 
-  /** The call that this one asks for again, if nobody else waits for it. */
+  /** The call that this one asks for again, if nobody else waits for it: the one that it answers, else the oldest. */
   take(call: GuardedCall): HeldCall | undefined {
     if (this.#held.size === 0) return undefined;
-    const held = this.#held.get(this.keyOf(call));
-    if (!held || this.#busy.has(held.key)) return undefined;
-    this.#busy.add(held.key);
+    const key = this.keyOf(call);
+    const free = [...this.#held.values()].filter((one) => one.key === key && !this.#busy.has(one.requestId));
+    const held = free.find(({ requestId }) => this.#isAnswered(requestId, call.message)) ?? free[0];
+    if (held) this.#busy.add(held.requestId);
     return held;
   }
 
@@ -67,17 +71,20 @@ export class HeldCalls {
   /** Beyond the bound the oldest is forgotten; its request stays, and a repeated call asks anew. */
   hold(held: HeldCall): void {
     const [oldest] = this.#held.size >= LIMITS.guardHeldCalls ? this.#held.keys() : [];
-    if (oldest !== undefined) this.leave(oldest, true);
-    this.#held.set(held.key, held);
-    this.#busy.add(held.key);
+    if (oldest !== undefined) this.#forget(oldest);
+    this.#held.set(held.requestId, held);
+    this.#busy.add(held.requestId);
   }
 
   /** Nobody waits for it any more; `ended`: it will not be asked for again. */
-  leave(key: string, ended: boolean): void {
-    this.#busy.delete(key);
-    if (!ended) return;
-    this.#held.delete(key);
-    this.#asked.delete(key);
+  leave({ requestId }: HeldCall, ended: boolean): void {
+    this.#busy.delete(requestId);
+    if (ended) this.#forget(requestId);
+  }
+
+  #forget(requestId: string): void {
+    this.#held.delete(requestId);
+    this.#asked.delete(requestId);
   }
 }
 

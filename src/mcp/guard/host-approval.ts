@@ -49,7 +49,7 @@ export class HostApproval {
   /** Since 2026-07-28: asks by the answer to the call, to which the host calls again. */
   askByAnswer(call: GuardedCall, held: HeldCall): null {
     const state = `${OWN_STATE}${this.#ids.next()}`;
-    this.#held.ask(held.key, state);
+    this.#held.ask(held, state);
     if (!call.told) call.channel.give(inputRequiredLine(call.message, questionAbout(call, held), state));
     call.told = true;
     return null;
@@ -60,7 +60,7 @@ export class HostApproval {
    * about just this call counts, and only once.
    */
   async hear({ message }: GuardedCall, held: HeldCall): Promise<boolean> {
-    if (!this.#held.answered(held.key, message)) return false;
+    if (!this.#held.answered(held, message)) return false;
     const said = message.continues?.responses[APPROVAL_QUESTION];
     const decision = elicitedDecision(isJsonObject(said) ? said : null);
     if (decision !== null) await decideHeld(this.#approvals, this.#place, held, decision);

@@ -91,7 +91,7 @@ export class ServerExchanges<Via = never> {
     this.#settleAll({ answer: { kind: 'unreadable' }, line: null, via: null });
   }
 
-  /** The server has ended, or what it says can no longer be read: whatever was passed on stays without an answer. */
+  /** The server has ended: whatever was passed on stays without an answer. */
   end(): void {
     this.#gone = true;
     this.#settleAll({ answer: { kind: 'gone' }, line: null, via: null });

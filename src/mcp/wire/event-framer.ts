@@ -2,7 +2,8 @@ import { LIMITS } from '../../core/index.ts';
 
 /**
  * What a stream of server-sent events holds, in order and without a byte added, lost or changed. A `block` ends with
- * its empty line; `data` is the message in it, null where it has none. What is longer than the bound comes in `part`s.
+ * its empty line; `data` is the message in it, null where it has none. What is longer than the bound comes in `part`s,
+ * of which `last` closes it.
  */
 export type FramedEvent =
   | {
@@ -12,7 +13,7 @@ export type FramedEvent =
       /** Where the stream can be taken up again after it. */
       readonly id: string | null;
     }
-  | { readonly kind: 'part'; readonly bytes: Uint8Array };
+  | { readonly kind: 'part'; readonly bytes: Uint8Array; readonly last: boolean };
 
 const [LINE_FEED, RETURN, COLON] = [0x0a, 0x0d, 0x3a];
 
@@ -44,7 +45,7 @@ export class EventFramer {
     if (start < chunk.byteLength) this.#hold(chunk.subarray(start));
     if (this.#size > this.#most || this.#spilling) {
       this.#spilling = true;
-      found.push({ kind: 'part', bytes: this.#drain() });
+      found.push({ kind: 'part', bytes: this.#drain(), last: false });
     }
     return found;
   }
@@ -74,7 +75,7 @@ export class EventFramer {
     this.#spilling = false;
     this.#onlyComments = true;
     const bytes = this.#drain();
-    found.push(whole ? blockOf(bytes) : { kind: 'part', bytes });
+    found.push(whole ? blockOf(bytes) : { kind: 'part', bytes, last: true });
   }
 
   #hold(bytes: Uint8Array): void {

@@ -48,8 +48,8 @@ export type HostMessage =
   | { readonly kind: 'list'; readonly id: RpcId }
   /** The host answers a request of the server's, or of the guard's own. */
   | { readonly kind: 'reply'; readonly id: RpcId; readonly result: JsonObject | null }
-  /** Everything else: passed on as it is. */
-  | { readonly kind: 'pass' }
+  /** Everything else: passed on as it is. `cancels`: the calls that a batch cancels among other things. */
+  | { readonly kind: 'pass'; readonly cancels?: readonly RpcId[] }
   /** Not passed on. `id` is where an error can be sent to. */
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly id: RpcId | null; readonly text: string };
 

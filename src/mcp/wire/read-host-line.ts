@@ -48,8 +48,11 @@ export function readHostLine(bytes: Uint8Array): HostMessage {
 
 /** A batch of the protocol of 2025-03-26 passes where it calls no tool. */
 function readBatch(batch: readonly JsonValue[]): HostMessage {
-  const plain = batch.every((one) => isJsonObject(one) && passes(readMessage(one)));
-  return plain ? { kind: 'pass' } : refused('MCP_BATCH_REFUSED', null, 'Calls of tools are taken one at a time.');
+  const messages = batch.map((one) => (isJsonObject(one) ? readMessage(one) : null));
+  if (!messages.every((one) => one !== null && passes(one)))
+    return refused('MCP_BATCH_REFUSED', null, 'Calls of tools are taken one at a time.');
+  const cancels = messages.flatMap((one) => (one?.kind === 'cancel' ? [one.id] : []));
+  return cancels.length === 0 ? { kind: 'pass' } : { kind: 'pass', cancels };
 }
 
 const passes = ({ kind }: HostMessage): boolean => kind !== 'call' && kind !== 'refused';
