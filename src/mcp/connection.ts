@@ -74,13 +74,22 @@ export async function openConnection(options: McpConnectOptions): Promise<McpCon
   const connection = new Connection(options.name, client, stdio);
   try {
     const timeout = options.connectTimeoutMs ?? DEFAULT_CONNECT_MS;
-    await client.connect(transport, { timeout, maxTotalTimeout: timeout });
+    await within(client.connect(transport, { timeout, maxTotalTimeout: timeout }), timeout);
   } catch (cause) {
     const why = stdio?.failure instanceof HoldfastError ? ` ${stdio.failure.message}` : '';
     await connection.close();
     throw fail('MCP_CONNECT_FAILED', `The MCP server ${options.name} could not be reached.${why}`, { cause });
   }
   return connection;
+}
+
+/** The SDK bounds what it asks, and not what it only tells: a server may leave that unanswered for ever. */
+async function within(connecting: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_done, refuse) => {
+    timer = setTimeout(() => refuse(new Error('The greeting took too long.')), ms);
+  });
+  await Promise.race([connecting, late]).finally(() => clearTimeout(timer));
 }
 
 class Connection implements McpConnection {
@@ -198,7 +207,7 @@ class Connection implements McpConnection {
     if (broken !== null) return broken;
     if (cause instanceof SdkError && cause.code === SdkErrorCode.RequestTimeout)
       return fail('MCP_TIMEOUT', `The MCP server ${this.name} did not answer in time.`, { cause });
-    if (cause instanceof SdkError && GONE.has(cause.code))
+    if ((cause instanceof SdkError && GONE.has(cause.code)) || isLostRequest(cause))
       return fail('MCP_SERVER_GONE', `The connection to the MCP server ${this.name} was lost.`, { cause });
     const said = cause instanceof Error ? cause.message.slice(0, LIMITS.mcpErrorCodePoints).toWellFormed() : '';
     return fail('MCP_CALL_FAILED', `The MCP server ${this.name} did not complete the request.`, {
@@ -213,6 +222,12 @@ const GONE: ReadonlySet<unknown> = new Set([
   SdkErrorCode.NotConnected,
   SdkErrorCode.SendFailed,
 ]);
+
+/** A request over HTTP that found no server, or lost its connection; one that was refused has its own words. */
+function isLostRequest(error: unknown): boolean {
+  if (!(error instanceof TypeError) || !(error.cause instanceof Error)) return false;
+  return 'code' in error.cause && typeof error.cause.code === 'string';
+}
 
 /** Our own error, where the SDK or the stream wrapped it. */
 function brokenProtocol(error: unknown): HoldfastError | null {

@@ -1,18 +1,22 @@
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { fail, type HoldfastError, LIMITS } from '../core/index.ts';
+import { StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
+import { type HoldfastError, isJsonObject, type JsonValue, LIMITS, plainJson } from '../core/index.ts';
 import type { HttpServer } from './server-options.ts';
+import { protocolBroken, readServerJson } from './strict-message.ts';
+import { EventFramer, type FramedEvent } from './wire/event-framer.ts';
 
 /**
- * Streamable HTTP with bounded answers and no redirects; an interrupted stream is taken up again, never sent again.
- * `onBroken` is told of a message that is too large: of one in a stream of events nobody else would hear.
+ * Streamable HTTP with bounded answers that are read strictly, and no redirects; an interrupted stream is taken up again,
+ * never sent again. `onBroken` is told of a message that is too large or can be read in two ways: of one in a stream of
+ * events nobody else would hear.
  */
 export function httpTransport(
   server: HttpServer,
   onBroken: (failure: HoldfastError) => void,
 ): StreamableHTTPClientTransport {
-  return new StreamableHTTPClientTransport(new URL(server.url), {
+  const exact = new ExactAnswers();
+  const transport = new StreamableHTTPClientTransport(new URL(server.url), {
     requestInit: { headers: { ...server.headers }, redirect: 'error' },
-    fetch: (url, init) => boundedFetch(url, init, onBroken),
+    fetch: (url, init) => strictFetch(url, init, { onBroken, exact }),
     reconnectionOptions: {
       initialReconnectionDelay: 200,
       maxReconnectionDelay: 2_000,
@@ -20,44 +24,123 @@ export function httpTransport(
       maxRetries: 2,
     },
   });
+  exact.standBefore(transport);
+  return transport;
 }
 
-async function boundedFetch(
-  url: string | URL,
-  init: RequestInit | undefined,
-  onBroken: (failure: HoldfastError) => void,
-): Promise<Response> {
+type OnMessage = NonNullable<Transport['onmessage']>;
+
+/** So many may be read before the SDK has read the same ones. */
+const MOST_AHEAD = 64;
+
+/**
+ * Answers in streams of events with integers that a double cannot hold: the SDK reads them once more, and would round
+ * them. They are put in the place of what it read.
+ */
+class ExactAnswers {
+  readonly #byId = new Map<unknown, unknown>();
+
+  add(message: JsonValue): void {
+    if (!isJsonObject(message) || !Object.hasOwn(message, 'result')) return;
+    const plain = plainJson(message) as { readonly id?: unknown };
+    if (!holdsBigInt(plain)) return;
+    if (this.#byId.size >= MOST_AHEAD) this.#byId.clear();
+    this.#byId.set(plain.id, plain);
+  }
+
+  standBefore(transport: StreamableHTTPClientTransport): void {
+    let handler: OnMessage | undefined;
+    Object.defineProperty(transport, 'onmessage', {
+      get: () => handler,
+      set: (next: OnMessage | undefined) => {
+        handler = next && ((message, extra) => next(this.#exactOf(message), extra));
+      },
+    });
+  }
+
+  #exactOf(message: Parameters<OnMessage>[0]): Parameters<OnMessage>[0] {
+    if (!('result' in message)) return message;
+    const exact = this.#byId.get(message.id);
+    return this.#byId.delete(message.id) ? (exact as typeof message) : message;
+  }
+}
+
+function holdsBigInt(value: unknown): boolean {
+  if (typeof value === 'bigint') return true;
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsBigInt);
+}
+
+interface Reading {
+  readonly onBroken: (failure: HoldfastError) => void;
+  readonly exact: ExactAnswers;
+}
+
+async function strictFetch(url: string | URL, init: RequestInit | undefined, reading: Reading): Promise<Response> {
   const response = await fetch(url, init);
   if (response.body === null) return response;
-  const events = (response.headers.get('content-type') ?? '').includes('text/event-stream');
-  const body = response.body.pipeThrough(boundedBytes(LIMITS.mcpMessageBytes, events, onBroken));
   const { status, statusText, headers } = response;
-  return new Response(body, { status, statusText, headers });
+  const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  const events = response.ok && type === 'text/event-stream';
+  const pipe = events ? strictEvents(reading) : boundedBytes(LIMITS.mcpMessageBytes, reading.onBroken);
+  const read = new Response(response.body.pipeThrough(pipe), { status, statusText, headers });
+  if (response.ok && type === 'application/json')
+    Object.defineProperty(read, 'json', { value: () => strictJson(read, reading) });
+  return read;
 }
 
-/** Passes bytes on until one body, or one event of a stream, is larger than `max`. */
-function boundedBytes(
-  max: number,
-  events: boolean,
-  onBroken: (failure: HoldfastError) => void,
-): TransformStream<Uint8Array, Uint8Array> {
+async function strictJson(response: Response, { onBroken }: Reading): Promise<unknown> {
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  try {
+    return plainJson(readServerJson(bytes));
+  } catch {
+    const failure = protocolBroken('sent something that is no protocol message');
+    onBroken(failure);
+    throw failure;
+  }
+}
+
+/** Passes bytes on until there are more than `max`. */
+function boundedBytes(max: number, onBroken: Reading['onBroken']): TransformStream<Uint8Array, Uint8Array> {
   let size = 0;
-  let lastByte = 0;
   return new TransformStream({
     transform(chunk, controller) {
-      for (const byte of chunk) {
-        size += 1;
-        // Events end at an empty line; CR LF CR LF has LF twice as well, with a CR between that does not matter.
-        if (events && byte === 0x0a && lastByte === 0x0a) size = 0;
-        if (byte !== 0x0d) lastByte = byte;
-        if (size > max) {
-          const failure = fail('MCP_PROTOCOL_BROKEN', `The MCP server sent a message of more than ${max} bytes.`);
-          controller.error(failure);
-          onBroken(failure);
-          return;
-        }
-      }
-      controller.enqueue(chunk);
+      size += chunk.byteLength;
+      if (size <= max) return controller.enqueue(chunk);
+      breakOff(controller, protocolBroken(`sent a message of more than ${max} bytes`), onBroken);
     },
   });
+}
+
+/** Passes events on, whole, until one is too long or its message can be read in two ways. */
+function strictEvents({ onBroken, exact }: Reading): TransformStream<Uint8Array, Uint8Array> {
+  const max = LIMITS.mcpMessageBytes;
+  const framer = new EventFramer(max);
+  const faultOf = (event: FramedEvent): HoldfastError | null => {
+    if (event.kind === 'part') return protocolBroken(`sent a message of more than ${max} bytes`);
+    if (event.data === null || event.data.byteLength === 0 || (event.type || 'message') !== 'message') return null;
+    try {
+      exact.add(readServerJson(event.data));
+      return null;
+    } catch {
+      return protocolBroken('sent something that is no protocol message');
+    }
+  };
+  return new TransformStream({
+    transform(chunk, controller) {
+      for (const event of framer.push(chunk)) {
+        const fault = faultOf(event);
+        if (fault) return breakOff(controller, fault, onBroken);
+        controller.enqueue(event.bytes);
+      }
+    },
+  });
+}
+
+function breakOff(
+  controller: TransformStreamDefaultController<Uint8Array>,
+  failure: HoldfastError,
+  onBroken: Reading['onBroken'],
+): void {
+  controller.error(failure);
+  onBroken(failure);
 }

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { fail, isJsonObject, JSON_PROFILES, LIMITS, plainJson, readStrictJson } from '../core/index.ts';
+import { fail, isJsonObject, LIMITS, plainJson } from '../core/index.ts';
 import { endChild, watchChild } from './child-groups.ts';
 import { LineReader } from './line-reader.ts';
 import type { StdioServer } from './server-options.ts';
-
-const WIRE = { ...JSON_PROFILES.wire, bytes: LIMITS.mcpMessageBytes };
+import { protocolBroken, readServerJson } from './strict-message.ts';
 
 /**
  * A child process as a transport of the MCP client: exact environment, a process group of its own, bounded lines read
@@ -79,7 +78,7 @@ export class StdioTransport implements Transport {
   #line(line: Buffer): void {
     if (this.#closed) return;
     try {
-      const message = readStrictJson(line, WIRE);
+      const message = readServerJson(line);
       if (!isJsonObject(message) || message['jsonrpc'] !== '2.0') throw new Error('not a JSON-RPC message');
       this.onmessage?.(plainJson(message) as JSONRPCMessage);
     } catch {
@@ -88,7 +87,7 @@ export class StdioTransport implements Transport {
   }
 
   #broken(what: string): void {
-    this.#fail(fail('MCP_PROTOCOL_BROKEN', `The MCP server wrote ${what}.`));
+    this.#fail(protocolBroken(`wrote ${what}`));
   }
 
   #gone(): void {

@@ -122,7 +122,7 @@ check('a second round under the id of a call that waits is refused, and neither 
   assert.match(JSON.stringify(refused['error']), /Another request with this id/);
   assert.match(textOf(await world.call('asks', { a: 1 }, 8, round)), /done after a question/);
   world.send({ id: 9, method: 'tools/call', params: { name: 'gathers', arguments: { of: 2, n: 2 } } });
-  assert.deepEqual([(await world.next()).id, (await world.next()).id].toSorted(), [7, 9]);
+  assert.deepEqual(new Set([(await world.next()).id, (await world.next()).id]), new Set([7, 9]));
 });
 
 check('a call that a batch cancels is not begun any more, whatever else the batch holds', async (t) => {

@@ -12,6 +12,8 @@ export type FramedEvent =
       readonly data: Uint8Array | null;
       /** Where the stream can be taken up again after it. */
       readonly id: string | null;
+      /** What it says that it is; null and empty: a message. */
+      readonly type: string | null;
     }
   | { readonly kind: 'part'; readonly bytes: Uint8Array; readonly last: boolean };
 
@@ -26,7 +28,12 @@ export class EventFramer {
   #lineLength = 0;
   #onlyComments = true;
   #afterReturn = false;
+  /** The byte just read is the second of an end of a line. */
+  #isPair = false;
   #spilling = false;
+  /** Lines of this stream end in two bytes: a block that ends at the first of them waits for the second. */
+  #usesPairs = false;
+  #closing = false;
 
   /** `maxBytes`: the longest event that is held whole. */
   constructor(maxBytes: number = LIMITS.guardLineBytes) {
@@ -35,11 +42,15 @@ export class EventFramer {
 
   push(chunk: Uint8Array): readonly FramedEvent[] {
     const found: FramedEvent[] = [];
-    let start = 0;
-    for (let at = 0; at < chunk.byteLength; at += 1) {
-      if (!this.#endsBlock(chunk[at] as number)) continue;
-      this.#hold(chunk.subarray(start, at + 1));
-      start = at + 1;
+    let start = this.#closeLate(chunk, found);
+    for (let at = start; at < chunk.byteLength; at += 1) {
+      if (!this.#endsBlock(chunk[at] as number) && !this.#isLateFeed(at, start)) continue;
+      const end = this.#endOfPair(chunk, at);
+      this.#closing = end === null;
+      if (end === null) break;
+      this.#hold(chunk.subarray(start, end));
+      start = end;
+      at = end - 1;
       this.#close(found);
     }
     if (start < chunk.byteLength) this.#hold(chunk.subarray(start));
@@ -55,11 +66,38 @@ export class EventFramer {
     return this.#drain();
   }
 
+  /** Closes the block of which only the second byte of its end was missing; answers where the next one begins. */
+  #closeLate(chunk: Uint8Array, found: FramedEvent[]): number {
+    if (!this.#closing || chunk.byteLength === 0) return 0;
+    this.#closing = false;
+    const next = chunk[0] === LINE_FEED ? 1 : 0;
+    if (next === 1) this.#hold(chunk.subarray(0, 1));
+    this.#afterReturn = false;
+    this.#close(found);
+    return next;
+  }
+
+  /** Where the end of a block ends; null where its second byte is still to come. */
+  #endOfPair(chunk: Uint8Array, at: number): number | null {
+    if (chunk[at] !== RETURN) return at + 1;
+    if (at + 1 === chunk.byteLength) return this.#usesPairs ? null : at + 1;
+    if (chunk[at + 1] !== LINE_FEED) return at + 1;
+    this.#usesPairs = true;
+    this.#afterReturn = false;
+    return at + 2;
+  }
+
+  /** The second byte of the end of a block that was closed without it: nobody has to wait for it. */
+  #isLateFeed(at: number, start: number): boolean {
+    return this.#isPair && at === start && this.#size === 0 && !this.#spilling;
+  }
+
   /** Whether this byte ends a block: an event, or a comment between events. */
   #endsBlock(byte: number): boolean {
-    const pair = byte === LINE_FEED && this.#afterReturn;
+    this.#isPair = byte === LINE_FEED && this.#afterReturn;
     this.#afterReturn = byte === RETURN;
-    if (pair) return false;
+    this.#usesPairs ||= this.#isPair;
+    if (this.#isPair) return false;
     if (byte !== LINE_FEED && byte !== RETURN) {
       if (this.#lineLength === 0 && byte !== COLON) this.#onlyComments = false;
       this.#lineLength += 1;
@@ -97,13 +135,15 @@ function blockOf(bytes: Uint8Array): FramedEvent {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
   const data: string[] = [];
   let id: string | null = null;
+  let type: string | null = null;
   for (const line of text.replace(/^\u00EF\u00BB\u00BF/, '').split(/\r\n|\n|\r/)) {
     const [, field = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
     if (field === 'data') data.push(value);
     else if (field === 'id') id = value;
+    else if (field === 'event') type = value;
   }
   const joined = data.length === 0 ? null : Buffer.from(data.join('\n'), 'latin1');
-  return { kind: 'block', bytes, data: joined, id };
+  return { kind: 'block', bytes, data: joined, id, type };
 }
 
 /** A message of one line as an event; `id` as the event that it stands for had it. */
