@@ -7,7 +7,7 @@ import type { CarryOnOptions } from './following.ts';
 import { agentFor, isFollowUp } from './follow-up.ts';
 import { findRunGoals, putRunGoals } from './goals.ts';
 import { isModelless } from './guard-run.ts';
-import { type OpenSideBranch, openSideBranch } from './side-branch/composed.ts';
+import { type OpenSideBranch, openSideBranch, requireKnownBranch } from './side-branch/composed.ts';
 import type { GoalTree } from './trace/model.ts';
 import { freezeAgent, thawAgent } from './frozen.ts';
 import type { ChildCall, RunRecord } from './model.ts';
@@ -91,7 +91,8 @@ export class Runs {
    * Carries a run on that waits, was interrupted, or failed; what is unknown in it is asked about first. A run that
    * still waits for a decision stands as before afterwards, and one of which a record is damaged, or of a run below that
    * it waits for, is not taken. It goes on as it was frozen when it began, or with `adopt` as its agent is defined now.
-   * Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, RUN_DAMAGED, AGENT_UNKNOWN, INSTANCE_ENDED, and as `thawAgent`.
+   * Throws RUN_NOT_FOUND, RUN_ENDED, RUN_BUSY, RUN_DAMAGED, RUN_BRANCH_UNKNOWN, AGENT_UNKNOWN, INSTANCE_ENDED, and as
+   * `thawAgent`.
    */
   async resume(
     principal: Principal,
@@ -126,6 +127,7 @@ export class Runs {
     )
       throw notTaken(run);
     await requireTakeable(this.#context.calls, run, instanceId);
+    await requireKnownBranch(this.#context, run);
     const agent = agentFor(run, this.#agent(run.agent));
     if (await this.#supervised.isOpen(run)) return this.#carried.carryOver(run, agent, listener);
     if (!adopt) thawAgent(run, agent);
@@ -271,13 +273,14 @@ export class Runs {
   async #wakeParent(run: RunRecord): Promise<void> {
     const { principal, parent } = run;
     if (!parent || !hasEnded(run)) return;
-    const above = await this.get(principal, parent.runId);
-    const waits = above.state.status === 'waiting_confirmation' || isFollowUp(run);
-    if (!waits || !this.#agents.has(above.agent)) return;
-    // What is damaged above is left as it is, and told to whoever resumes that one; this run has ended all the same.
-    await this.#takeUp(above, {}).catch((error: unknown) => {
-      if (!(error instanceof HoldfastError) || error.code !== 'RUN_DAMAGED') throw error;
-    });
+    try {
+      const above = await this.get(principal, parent.runId);
+      const waits = above.state.status === 'waiting_confirmation' || isFollowUp(run);
+      if (waits && this.#agents.has(above.agent)) await this.#takeUp(above, {});
+    } catch (error) {
+      // What cannot be taken up is left as it is, and told to whoever resumes that one; this run has ended all the same.
+      if (!(error instanceof HoldfastError) || !LEFT_AS_IT_IS.has(error.code)) throw error;
+    }
   }
 
   /** Begins the child run of a call or takes it up, and carries it on as long as its parent is; null where that is to stop. */
@@ -307,6 +310,18 @@ export class Runs {
     }
   }
 }
+
+/** Why a run is not taken up that stands as before: its records, or an agent that is another one now. */
+const LEFT_AS_IT_IS: ReadonlySet<string> = new Set([
+  'RUN_DAMAGED',
+  'RUN_RECORD_BROKEN',
+  'RUN_SNAPSHOT_CORRUPT',
+  'RUN_SNAPSHOT_MISSING',
+  'RUN_SNAPSHOT_NEWER',
+  'RUN_CONFIG_CHANGED',
+  'RUN_CONFIG_INVALID',
+  'RUN_BRANCH_UNKNOWN',
+]);
 
 function hasEnded({ state: { status } }: RunRecord): boolean {
   return status === 'completed' || status === 'failed' || status === 'stopped';

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { viewOfRun } from '../../src/app/index.ts';
 import type { Policy } from '../../src/approvals/index.ts';
-import type { AgentOptions, FunctionReply, ModelFunction } from '../../src/index.ts';
+import { type AgentOptions, type FunctionReply, functionModel, Holdfast, type ModelFunction } from '../../src/index.ts';
 import { armFaults, assert, check } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
 
@@ -248,6 +248,26 @@ check('a child that was carried on by itself wakes the parent that waits for it'
   await runs.running(run.id);
   await run.refresh();
   assert.equal(run.status, 'completed');
+});
+
+check('a child whose parent cannot be taken up has ended all the same, and says so', async (t) => {
+  const { holdfast, dataDir } = await openDesk(t);
+  const run = await holdfast.agent({ name: 'lead', model: lead('a'), children: [holdfast.agent(helper())] }).run('go');
+  const { runs, principal, approvals } = holdfast.runtime;
+  const [request] = run.pending;
+  assert.ok(request);
+  await approvals.decide(principal, [{ requestId: request.requestId, digest: request.digest, decision: 'approve' }]);
+  const [, below] = await runs.tree(principal, run.id);
+  await holdfast.close();
+  const later = await Holdfast.open({ dataDir });
+  t.after(() => later.close());
+  const other = functionModel(lead('a'), 'other:1');
+  const above = later.agent({ name: 'lead', model: other, children: [later.agent(helper())] });
+  const again = later.runtime.runs;
+  const { state } = await (await again.resume(principal, below?.runId ?? '')).ended;
+  assert.equal(state.status, 'completed');
+  assert.equal((await again.get(principal, run.id)).state.status, 'waiting_confirmation');
+  await assert.rejects(above.resume(run.id), { code: 'RUN_CONFIG_CHANGED' }, 'whoever resumes it is told');
 });
 
 check('a child that was stopped above a run with an unknown outcome leaves the call above unknown', async (t) => {

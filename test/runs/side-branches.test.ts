@@ -249,3 +249,26 @@ check('what a side branch asks for all the same is written down without the secr
   assert.match(turn ?? '', /\[REDACTED\].*\[REDACTED\].*in the open/);
   assert.match(seen[1] ?? '', /x1.*\[REDACTED\].*x2/, 'and the model is shown what is written down');
 });
+
+check(
+  'a side branch of a kind that is not known here is not closed untold: the run is left for whoever knows it',
+  async (t) => {
+    const closed: unknown[] = [];
+    const sideBranches = [{ type: 'review', onClosed: (said: { text: string | null }) => void closed.push(said.text) }];
+    const { holdfast, dataDir } = await openDesk(t, { sideBranches });
+    const agent = waiting(reflective(['It went well.']), { name: 'reviewed' });
+    const run = await holdfast.agent(agent).run('go');
+    await run.openSideBranch({ type: 'review', instruction: 'Was that wise?' });
+    await holdfast.close();
+    const unknowing = await openDesk(t, { dataDir });
+    await assert.rejects(unknowing.holdfast.agent(agent).resume(run.id), { code: 'RUN_BRANCH_UNKNOWN' });
+    const { runs, principal } = unknowing.holdfast.runtime;
+    assert.equal((await runs.get(principal, run.id)).state.status, 'waiting_confirmation', 'it stands as before');
+    await unknowing.holdfast.close();
+    const knowing = await openDesk(t, { dataDir, sideBranches });
+    const later = await knowing.holdfast.agent(agent).resume(run.id);
+    assert.deepEqual(closed, ['It went well.']);
+    assert.equal(later.view.sideBranches[0]?.state, 'closed');
+    assert.equal(later.status, 'waiting_confirmation');
+  },
+);

@@ -10,6 +10,7 @@ import { readGroups } from '../known-groups.ts';
 import type { RunRecord } from '../model.ts';
 import * as sql from '../run-queries.ts';
 import { countTurn, notOwned, requireRun, runBusy } from '../run-store.ts';
+import { sideBranchesOfTurn } from '../turn-history.ts';
 import type { SideBranch } from './model.ts';
 import {
   hasEnded,
@@ -42,7 +43,7 @@ export async function openSideBranch(
 ): Promise<string> {
   const { store, sessions, clock } = context.calls;
   const { type } = opening;
-  if (!context.sideBranches.has(type)) throw fail('RUN_BRANCH_UNKNOWN', 'No side branch of this kind is registered.');
+  requireKnown(context, opening);
   const instruction = requireText('instruction', opening.instruction, LIMITS.runTaskCodePoints);
   return store.write('runs.side-branch-open', async (tx) => {
     const run = await requireRun(tx, principal, runId);
@@ -58,6 +59,18 @@ export async function openSideBranch(
     await append(tx, context, run, groupId, 'side_branch_opened', openedDocument({ type, instruction, maxTurns }));
     return groupId;
   });
+}
+
+/** Where its kind is not known nobody would be told what a branch came to. */
+function requireKnown({ sideBranches }: RunsContext, { type }: Pick<OpenSideBranch, 'type'>): void {
+  if (!sideBranches.has(type)) throw fail('RUN_BRANCH_UNKNOWN', 'No side branch of this kind is registered.');
+}
+
+/** A run with an open side branch is taken where its kind is known, and stands as before elsewhere. RUN_BRANCH_UNKNOWN. */
+export async function requireKnownBranch(context: RunsContext, { principal, place }: RunRecord): Promise<void> {
+  const groups = await context.calls.store.read('runs.side-branch', (tx) => sideBranchesOfTurn(tx, principal, place));
+  const open = openBranchOf(groups, place.turnId);
+  if (open) requireKnown(context, open.branch);
 }
 
 function anotherIsOpen(runId: string, branchId: string): Error {
@@ -86,7 +99,7 @@ function openBranchOf(groups: readonly GroupWithCalls[], turnId: string): OpenBr
 /**
  * Gives the open side branch of a run the turns that it has left, as its stored lines count them, and closes it. Each
  * turn is one commit with what it spent. Answers what the run may know after that; null where its budget does not allow
- * another turn: `refuse` was told why.
+ * another turn: `refuse` was told why. RUN_BRANCH_UNKNOWN.
  */
 export async function carryOutSideBranch(
   context: RunsContext,
@@ -98,6 +111,7 @@ export async function carryOutSideBranch(
     const open = openBranchOf(groups, driving.run.place.turnId);
     if (open === null || driving.signal.aborted) return groups;
     const { at, branch } = open;
+    requireKnown(context, branch);
     if (hasEnded(branch)) {
       await close(context, driving, at, branch, groups);
       continue;
