@@ -1,9 +1,10 @@
-import { digestJson, HoldfastError, type JsonObject, redact } from '../../core/index.ts';
+import { digestJson, HoldfastError, type JsonObject } from '../../core/index.ts';
 import { NO_AUTO_MODE, portableAutoMode } from '../auto-mode/reduce.ts';
 import { type AutoModeScope, LEFT_OUT_FIELDS, payloadOf, textOf } from '../auto-mode/scope.ts';
 import type { AutoModePort } from '../auto-mode/model.ts';
 import { type DocumentTools, groupsOfBranch } from './documents.ts';
 import { notExportable } from './guard.ts';
+import type { SafeText } from './safe-text.ts';
 
 type Tools = Omit<DocumentTools, 'autoMode' | 'secretTools'>;
 
@@ -15,6 +16,7 @@ export async function autoModeDocument(
   port: AutoModePort | undefined,
   tools: Tools,
   cellIds: ReadonlySet<string>,
+  safe: Pick<SafeText, 'value'>,
 ): Promise<JsonObject> {
   try {
     const { rootFrameId } = tools.session;
@@ -24,7 +26,7 @@ export async function autoModeDocument(
     const portable = portableAutoMode(source, trust);
     if ((portable['runs'] as JsonObject[]).length === 0) return portable;
     const scope = await scopeOf(tools, cellIds);
-    return portableAutoMode(travelling(portable, scope), trust, scope);
+    return portableAutoMode(travelling(portable, scope, safe), trust, scope);
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code === 'EXPORT_SOURCE_CHANGED') throw error;
     throw notExportable(`the history of its autonomous runs does not hold together: ${error.message}`, error);
@@ -53,8 +55,8 @@ async function scopeOf(
 const RECORDS = ['runs', 'review_runs', 'findings', 'repair_runs', 'permission_assessments'] as const;
 
 /** The history as it leaves: the same names are left out everywhere, so that it still holds together. */
-function travelling(history: JsonObject, scope: AutoModeScope): JsonObject {
-  const change = (record: JsonObject): JsonObject => redact(withoutLeftOut(record, scope)) as JsonObject;
+function travelling(history: JsonObject, scope: AutoModeScope, safe: Pick<SafeText, 'value'>): JsonObject {
+  const change = (record: JsonObject): JsonObject => safe.value(withoutLeftOut(record, scope)) as JsonObject;
   const events = (history['events'] as JsonObject[]).map((event) => {
     const payload = change(payloadOf(event));
     return { ...event, payload, payload_sha256: digestJson(payload) };

@@ -187,7 +187,7 @@ async function stage({
       activeTreeId: active.treeId,
       generationIds: before.generationIds,
     };
-    const autoMode = await autoModeDocument(context.autoMode, known, before.cellIds);
+    const autoMode = await autoModeDocument(context.autoMode, known, before.cellIds, safe);
     const secretTools = context.secretTools?.() ?? new Map<string, readonly string[]>();
     const tools: documents.DocumentTools = { ...known, autoMode, secretTools };
     await stageDocuments(staged, tools);

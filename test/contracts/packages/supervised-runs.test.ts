@@ -105,6 +105,24 @@ check('a summary with a secret is redacted in the record and in the event, and b
   await other.packages.import(OWNER, bytes);
 });
 
+check(
+  'a secret of this installation is redacted in the record and in the event as one that looks like one',
+  async () => {
+    await using world = await openPackageWorld({ secrets: { BILLING_PASSWORD: 'winter is a quiet month' } });
+    const session = await superviseSource(world);
+    await runs.start(session, { ...runs.secondRun, key: 'second' });
+    const reason = 'because winter is a quiet month';
+    await session.autonomy.terminateRun(OWNER, 'run-2', { key: 'end', status: 'cancelled', reason });
+    await runs.group(session, 'turn-2');
+    const { bytes, history } = await historyOf(world, ROOT);
+    assert.equal(listOf(history, 'runs')[1]?.['terminal_reason'], 'because [REDACTED]');
+    const last = listOf(history, 'events').length - 1;
+    assert.equal(payloadAt(history, last)['terminal_reason'], 'because [REDACTED]');
+    await using other = await openPackageWorld();
+    await other.packages.import(OWNER, bytes);
+  },
+);
+
 check('a run of a turn that the ledger does not know, and one that was altered, cannot leave', async () => {
   await using world = await openPackageWorld();
   const session = await superviseSource(world);
