@@ -10,6 +10,8 @@ interface Place {
   readonly directory: string;
   readonly folder: string;
   readonly put: (path: string, text: string) => void;
+  /** The pack that a content which is kept by itself is said to lie in. */
+  readonly packOf: (sha256: string) => string;
   /** The store as another process opens it. */
   readonly open: (files?: Partial<FileSystem>, store?: (store: Store) => Store, clock?: Clock) => WorkspaceStore;
 }
@@ -24,6 +26,11 @@ async function withPlace(body: (place: Place) => Promise<void>): Promise<void> {
     directory,
     folder,
     put: (path, text) => fs.writeFileSync(join(directory, path), text),
+    packOf(sha256) {
+      using raw = world.raw();
+      const row = raw.prepare('SELECT pack_id FROM workspace_contents WHERE sha256 = ?').get(sha256);
+      return String(row?.['pack_id']);
+    },
     open: (files = {}, store = (one) => one, clock = systemClock) =>
       new WorkspaceStore({
         store: store(world.store),
@@ -152,7 +159,7 @@ for (const [how, damage] of [
   check(
     `a pack that ${how} keeps nothing else from being captured, kept and read, and is told where it is needed`,
     () =>
-      withPlace(async ({ directory, folder, put, open }) => {
+      withPlace(async ({ directory, folder, put, open, packOf }) => {
         put('a', 'one');
         let first = '';
         const lost = await packsOf(folder, async () => (first = (await open().capture(directory)).treeId));
@@ -175,6 +182,7 @@ for (const [how, damage] of [
         assert.equal((await open().capture(directory)).treeId, first);
         assert.deepEqual(await open().verifyTree(first), []);
         assert.equal(await textOf(open(), (await keep(open(), 'another')).sha256), 'another');
+        assert.ok(alsoLost.every((path) => !path.includes(packOf(sha256Hex('another')))));
       }),
   );
 
