@@ -1,4 +1,4 @@
-import { fail, LIMITS } from '../core/index.ts';
+import { fail, HoldfastError, LIMITS } from '../core/index.ts';
 import type { ReadTx } from '../store/index.ts';
 import type { RunListener } from './context.ts';
 import type { DamagedRun } from './damage.ts';
@@ -13,9 +13,15 @@ import type { WaitingHost } from './waiting.ts';
 export interface CarryOnOptions {
   /** Hears of each run that is carried on. */
   readonly listener?: RunListener;
-  /** A run could not be carried on; it stands as it is stored. Default: nothing is told. */
+  /**
+   * A run could not be carried on; it stands as it is stored. Where the store was only busy it is tried again. Default:
+   * nothing is told.
+   */
   readonly onError?: (runId: string, error: unknown) => void;
 }
+
+/** How long after the store was too busy a decided run is looked at again. Milliseconds. */
+const BUSY_PAUSE_MS = 1_000;
 
 /**
  * Carries on whatever run of the agents of this process waits no more, though nobody here awaits it. So many at once as
@@ -72,7 +78,14 @@ export class Following {
       if ((await this.#topOf(news)) !== null) this.hear(news);
     } catch (error) {
       this.#tell(news.runId, error);
+      this.#hearAgain(news, error);
     }
+  }
+
+  /** Nobody writes of a decided run once more: one that a busy store kept from its turn would wait for ever. */
+  #hearAgain(news: RunNewsItem, error: unknown): void {
+    if (!(error instanceof HoldfastError) || error.code !== 'STORE_BUSY') return;
+    setTimeout(() => this.hear(news), BUSY_PAUSE_MS).unref();
   }
 
   #next(): void {
@@ -100,6 +113,7 @@ export class Following {
       else await this.#carryOnTop(top, news);
     } catch (error) {
       this.#tell(runId, error);
+      this.#hearAgain(news, error);
     }
   }
 

@@ -95,6 +95,29 @@ check('of two processes that follow one has the run; a run of an unknown agent i
   assert.deepEqual(told, []);
 });
 
+check('a decided run that a busy store kept from its turn is carried on once the store is free', async (t) => {
+  const { holdfast, dataDir } = await openDesk(t);
+  const { store } = holdfast.runtime;
+  const agent = holdfast.agent(asking());
+  const write = store.write.bind(store);
+  const read = store.read.bind(store);
+  const busy = (): Promise<never> => Promise.reject(fail('STORE_BUSY', 'Another process has it.'));
+  const told: string[] = [];
+  await holdfast.carryOnDecided({ onError: (_runId, error) => void told.push((error as { code: string }).code) });
+  for (const failing of ['runs.take', 'runs.waiting']) {
+    const run = await agent.run('go');
+    let left = 1;
+    const once = (name: string): boolean => name === failing && left-- > 0;
+    Object.assign(store, {
+      write: (name: string, body: never) => (once(name) ? busy() : write(name, body)),
+      read: (name: string, body: never) => (once(name) ? busy() : read(name, body)),
+    });
+    await decideElsewhere(dataDir);
+    assert.equal((await untilEnded(holdfast, run.id)).status, 'completed', failing);
+  }
+  assert.deepEqual(told, ['STORE_BUSY', 'STORE_BUSY']);
+});
+
 check('where the store fails as a process begins to follow, nothing is followed, and it can begin again', async (t) => {
   const { holdfast, dataDir } = await openDesk(t);
   const { runs, store } = holdfast.runtime;
