@@ -26,6 +26,7 @@ export class HttpSession {
   readonly listening = new Set<HostAnswer>();
   /** What hosts were told of calls: the guard's own line, or null where the server's words passed. */
   readonly #told = new Map<string, Uint8Array | null>();
+  #toldBytes = 0;
 
   constructor(lists: ListedTools, ids: Ids, lasts: boolean) {
     this.lasts = lasts;
@@ -36,16 +37,28 @@ export class HttpSession {
   /** A call has come: whatever the server says to it before it is passed on is no answer. */
   expect(id: RpcId): void {
     this.exchanges.expect(id);
-    this.#told.delete(idKey(id));
+    this.#forget(idKey(id));
   }
 
-  /** Keeps what was told, so that a stream that is read again says the same. */
+  /**
+   * Keeps what was told, so that a stream that is read again says the same. Of the guard's own lines, which hold what the
+   * server said, the newest are kept, so many as one message may be long; of an older one nothing is said again.
+   */
   told(id: RpcId, line: Uint8Array | null): void {
     const key = idKey(id);
-    this.#told.delete(key);
-    const [oldest] = this.#told.size >= LIMITS.guardAnswersRemembered ? this.#told.keys() : [];
-    if (oldest !== undefined) this.#told.delete(oldest);
+    this.#forget(key);
+    const bytes = line?.byteLength ?? 0;
+    for (const oldest of this.#told.keys()) {
+      if (this.#told.size < LIMITS.guardAnswersRemembered && this.#toldBytes + bytes <= LIMITS.guardLineBytes) break;
+      this.#forget(oldest);
+    }
     this.#told.set(key, line);
+    this.#toldBytes += bytes;
+  }
+
+  #forget(key: string): void {
+    this.#toldBytes -= this.#told.get(key)?.byteLength ?? 0;
+    this.#told.delete(key);
   }
 
   /** What passes of an event on a stream of this session: nothing yet where it answers a call that waits. */
