@@ -7,8 +7,23 @@ import { argumentsOf } from './arguments-of.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted } from './denials.ts';
 import { judge, requestFor } from './gate.ts';
-import type { CallPlace, CallStanding, Checked, PreparedCall, ProposalTerms, ProposedCall } from './model.ts';
+import type {
+  CallAuthority,
+  CallPlace,
+  CallStanding,
+  Checked,
+  PreparedCall,
+  ProposalTerms,
+  ProposedCall,
+} from './model.ts';
 import { resultEvent } from './result-event.ts';
+
+export interface ReplyCall {
+  readonly proposal: ProposedCall;
+  readonly checked: Checked;
+  /** Of a call that has its outcome already: it is written down and not judged again, whatever rules were made since. */
+  readonly carriedOut?: CallAuthority;
+}
 
 /** One reply of a model, or one request of a host: what it said, and the calls it proposed, checked. */
 export interface Reply {
@@ -22,7 +37,7 @@ export interface Reply {
   readonly wireState?: JsonValue;
   readonly usage?: JsonValue;
   readonly costUsd?: number;
-  readonly calls: readonly { readonly proposal: ProposedCall; readonly checked: Checked }[];
+  readonly calls: readonly ReplyCall[];
   readonly ticketId?: string;
   /** Is told of the group once it is open and before anything stands in it, in the same transaction. */
   readonly opened?: (tx: Tx, groupId: string) => Promise<void>;
@@ -66,10 +81,13 @@ export async function propose(
   const rules = calls.length === 0 ? [] : await rulesFor(tx, place.principal, place);
   const standings: CallStanding[] = [];
   let at: LedgerPlace | undefined = reply.opened ? undefined : first;
-  for (const { proposal, checked } of calls) {
+  for (const { proposal, checked, carriedOut } of calls) {
     const line = { ...proposedEvent(context, groupId, proposal, checked), at };
     const { next } = await appendEvent(tx, context.sessions, place.principal, line);
-    const stood = await stand(tx, context, { place, groupId, rules, terms }, checked);
+    const stood =
+      carriedOut && checked.kind === 'prepared'
+        ? { standing: { state: 'ready', call: checked.call, authority: carriedOut } as const, wrote: false }
+        : await stand(tx, context, { place, groupId, rules, terms }, checked);
     standings.push(stood.standing);
     at = stood.wrote ? undefined : next;
   }

@@ -91,6 +91,8 @@ interface Proposing {
   readonly proposal: ProposedCall;
   readonly checked: Checked;
   readonly groupId?: string;
+  /** It has its outcome, under this authority. */
+  readonly carriedOut?: CallAuthority;
 }
 
 /** Takes the calls of one host the way of one call: judged, written down, passed on, written down again. */
@@ -309,7 +311,8 @@ export class CallsOfGuard {
       // A read changes nothing and a refused call has no commit of its own: both are written down afterwards.
       if (!recorded)
         this.#later.add(async (tx) => {
-          const { groupId: written } = await this.#write(tx, call, { place, proposal, checked });
+          const carriedOut = { place, proposal, checked, carriedOut: authority };
+          const { groupId: written } = await this.#write(tx, call, carriedOut);
           await this.#record(tx, { place, groupId: written }, prepared, outcome);
         });
       return outcome;
@@ -340,7 +343,7 @@ export class CallsOfGuard {
   }
 
   async #write(tx: Tx, call: GuardedCall, of: Proposing): Promise<Standing> {
-    const { place, proposal, checked, groupId } = of;
+    const { place, proposal, checked, groupId, carriedOut } = of;
     const approver = (): ApproverRule => this.#approverOf(call);
     const context: CallsContext = {
       ...this.#calls,
@@ -353,7 +356,7 @@ export class CallsOfGuard {
       kind: 'native_tools',
       text: null,
       provider: 'mcp',
-      calls: [{ proposal, checked }],
+      calls: [{ proposal, checked, ...(carriedOut === undefined ? {} : { carriedOut }) }],
       ...(groupId === undefined ? {} : { groupId }),
     };
     const proposed = await propose(tx, context, place, reply, {});
