@@ -26,6 +26,13 @@ async function timeOnce(contender: Contender): Promise<number> {
   return ((performance.now() - start) * 1000) / units;
 }
 
+export interface InterleaveOptions {
+  /** Rounds that do not count. */
+  readonly warmUp?: number;
+  /** Called before each turn, and not timed. */
+  readonly before?: () => void;
+}
+
 /**
  * Runs the contenders turn by turn, in changing order, so that a slow moment of the machine falls on all of them; the
  * first rounds warm up and do not count.
@@ -33,12 +40,13 @@ async function timeOnce(contender: Contender): Promise<number> {
 export async function interleave(
   contenders: readonly Contender[],
   rounds: number,
-  warmUp = WARM_UP_ROUNDS,
+  { warmUp = WARM_UP_ROUNDS, before = () => undefined }: InterleaveOptions = {},
 ): Promise<ReadonlyMap<string, Measured>> {
   const times = new Map(contenders.map(({ name }) => [name, [] as number[]]));
   for (let round = 0; round < rounds + warmUp; round += 1) {
     const order = round % 2 === 0 ? contenders : [...contenders].reverse();
     for (const contender of order) {
+      before();
       const us = await timeOnce(contender);
       if (round >= warmUp) times.get(contender.name)?.push(us);
     }

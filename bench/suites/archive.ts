@@ -102,7 +102,7 @@ export const archiveSuite: BenchSuite = {
       { name: 'verify', run: count(() => verify(large)) },
       { name: 'inflate', run: count(() => inflateAndHash(large, places)) },
     ];
-    const times = await interleave(contenders, ROUNDS, 1);
+    const times = await interleave(contenders, ROUNDS, { warmUp: 1 });
     const [ours, theirs] = [times.get('verify')?.medianUs ?? 0, times.get('inflate')?.medianUs ?? 0];
     const [smallGrowth, largeGrowth] = [await growth(small), await growth(large)];
     const seconds = (us: number) => `${(us / 1e6).toFixed(2)} s`;

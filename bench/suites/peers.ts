@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -126,14 +126,19 @@ function rowsOf(what: string, rates: Rates, peers: readonly Peer[]): BenchRow[] 
   });
 }
 
+/** Nobody's syncs wait for what somebody else has left to be written. */
+function settleDisk(): void {
+  spawnSync('sync');
+}
+
 async function measure(folder: string, peers: readonly Peer[]): Promise<{ serial: Rates; group64: Rates }> {
   const ours = {
     dispatch: await DispatchWork.open(join(folder, 'dispatch.db')),
     call: await CallWork.open(folder, CALLERS),
   };
   try {
-    const serial = await interleave(contenders(ours, peers, SERIAL, 1), ROUNDS);
-    const group64 = await interleave(contenders(ours, peers, GROUP_EFFECTS, CALLERS), ROUNDS);
+    const serial = await interleave(contenders(ours, peers, SERIAL, 1), ROUNDS, { before: settleDisk });
+    const group64 = await interleave(contenders(ours, peers, GROUP_EFFECTS, CALLERS), ROUNDS, { before: settleDisk });
     return { serial: perSecond(serial), group64: perSecond(group64) };
   } finally {
     await ours.dispatch.close();

@@ -63,7 +63,7 @@ export const startSuite: BenchSuite = {
       start('help', data, [COMMAND, 'help']),
       start('doctor', data, [COMMAND, 'doctor']),
     ];
-    const measured = await interleave(contenders, ROUNDS, 2);
+    const measured = await interleave(contenders, ROUNDS, { warmUp: 2 });
     const ms = (name: string): number => (measured.get(name)?.medianUs ?? Number.NaN) / 1000;
     const times = (name: string): number => Number((ms(name) / ms('node')).toFixed(2));
     const row = (name: string, note: string): BenchRow => ({ what: name, value: `${ms(name).toFixed(0)} ms`, note });

@@ -88,7 +88,7 @@ export const workspaceSuite: BenchSuite = {
         { name: 'project', run: project },
       ],
       ROUNDS,
-      1,
+      { warmUp: 1 },
     );
     await Promise.all(stores.map((store) => store.close()));
     const us = (name: string): number => times.get(name)?.medianUs ?? 0;
