@@ -24,7 +24,7 @@ export function toolOfServer(connection: McpConnection, listed: ListedTool, poli
     resources: () => [ownTarget(connection.name, listed.name)],
     ...declared,
     name: localToolName(connection.name, listed.name),
-    description: (listed.description ?? listed.title ?? '').slice(0, LIMITS.toolDescriptionCodePoints),
+    description: (listed.description ?? listed.title ?? '').slice(0, LIMITS.toolDescriptionCodePoints).toWellFormed(),
     inputSchema,
     ...(outputSchema === null ? {} : { outputSchema }),
     producer: connection.name,
@@ -105,7 +105,7 @@ async function run(
       call.progress({
         done,
         ...(total === undefined ? {} : { total }),
-        ...(text === undefined ? {} : { text: text.slice(0, LIMITS.schemaIssueCodePoints) }),
+        ...(text === undefined ? {} : { text: text.slice(0, LIMITS.schemaIssueCodePoints).toWellFormed() }),
       }),
   });
   if (!result.isError) return outputOf(result);

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { HoldfastError } from '../../src/core/index.ts';
-import { connectMcp, type McpConnection } from '../../src/mcp/index.ts';
+import { connectMcp, type McpConnection, mcpTools } from '../../src/mcp/index.ts';
 import { assert, check } from '../support/index.ts';
 
 // Servers over streamable HTTP that misbehave: what is promised over standard input and output holds here as well.
@@ -128,5 +128,18 @@ check('a server that is gone, or hangs up in a call, is told as gone', async (t)
   assert.equal(await codeOf(call(connection)), 'MCP_SERVER_GONE');
   await server.stop();
   assert.equal(await codeOf(call(connection)), 'MCP_SERVER_GONE');
+  await connection.close();
+});
+
+check('a description that is cut amid a character stays text that everybody can read', async (t) => {
+  const description = `a${'😀'.repeat(10_000)}`;
+  const tools = [{ name: 'write', description, inputSchema: { type: 'object' } }];
+  const server = await oddServer(t, {
+    'tools/list': (response, { id }) => json(response, JSON.stringify({ jsonrpc: '2.0', id, result: { tools } })),
+  });
+  const connection = await connectMcp({ name: 'odd', server });
+  const offered = (await mcpTools(connection)).tools[0];
+  assert.equal(offered?.description.isWellFormed(), true);
+  assert.ok((offered?.description.length ?? 0) > 1_000);
   await connection.close();
 });
