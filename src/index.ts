@@ -2,21 +2,32 @@
  * Holdfast: a durable, fail-closed runtime for AI agents that act. The library's public face: what is not exported here
  * or under another entry of package.json is not public.
  */
-export type { PolicySet, Policy, ShownRequest } from './approvals/index.ts';
+export type {
+  ApproverRule,
+  Policy,
+  PolicyAnswer,
+  PolicySet,
+  ProposedCall,
+  RuleDecision,
+  ShownRequest,
+} from './approvals/index.ts';
 export {
   type AgentConfig,
   AgentHandle,
   type AgentOptions,
+  type CallView,
   defineConfig,
   Holdfast,
   type HoldfastConfig,
   type HoldfastOptions,
   type McpServerConfig,
+  type NoticeOptions,
   openTelemetry,
   Run,
   type RunOptions,
   type RunSummary,
   type RunView,
+  type SideBranchView,
   type StandingRule,
   type StandingRuleOptions,
   type StandingRulePage,
@@ -31,12 +42,17 @@ export {
   type ReviewerOptions,
   type SupervisionView,
 } from './autonomy/index.ts';
-export { type CallOutcome, outcomeForModel, outcomeLine } from './calls/index.ts';
+export { type CallOutcome, type CallStanding, outcomeForModel, outcomeLine } from './calls/index.ts';
 export type {
   CarryOnOptions,
+  ClosedSideBranch,
+  CutReason,
   DamagedRun,
   GoalTree,
+  ModelRetries,
   OpenSideBranch,
+  ResumeOptions,
+  RunBudgets,
   RunListener,
   SideBranchKind,
 } from './runs/index.ts';
@@ -51,6 +67,8 @@ export {
   type ErrorDetails,
   type ErrorFamily,
   HoldfastError,
+  type JsonObject,
+  type JsonValue,
   LimitError,
   NotFoundError,
   OutcomeUnknownError,
@@ -81,24 +99,35 @@ export {
   type ModelReply,
   type ModelRequest,
   type ModelSettings,
+  type ModelUsage,
   readTurn,
   recordedModel,
   recordedModelFromFile,
+  type Transcript,
 } from './models/index.ts';
+export type { Principal } from './sessions/index.ts';
 export {
+  type ExternalTarget,
+  type FilesystemTarget,
+  type JsonSchemaObject,
   NotDone,
+  type OwnedTarget,
   type PreconditionAnswer,
   type ResourceScope,
   type ResourceTarget,
+  type SchemaValue,
   type Tool,
   tool,
   type ToolCallContext,
   type ToolDefinition,
   type ToolEffect,
   type ToolObservation,
+  type ToolOutputLimits,
   type ToolPostcondition,
   type ToolPrincipal,
+  type ToolProgress,
   type ToolReceipt,
   type ToolRevisions,
+  type ToolSchema,
   type ToolStatus,
 } from './tools/index.ts';

@@ -23,6 +23,7 @@ export {
   runHttpGuard,
 } from './guard.ts';
 export { type AgentOptions, Holdfast, type HoldfastOptions } from './holdfast.ts';
+export type { NoticeOptions } from './notices/notices.ts';
 export { auditEverything, makeHead, type WholeAudit } from './audit.ts';
 export { pause, pausedBecause, unpause } from './pause.ts';
 export {
@@ -30,6 +31,7 @@ export {
   runDocument,
   type RunSummary,
   standingsOf,
+  type SideBranchView,
   supervisionDocument,
   type RunView,
   viewOfRun,
