@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { GuardBasics } from '../app/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { watchServing } from './early-end.ts';
-import { readSmallFile, writeNewFile } from './small-files.ts';
+import { readPolicyFile, writeNewFile } from './small-files.ts';
 import { checkTarget } from './target-file.ts';
 
 interface GuardCommandOptions {
@@ -70,7 +70,7 @@ async function guard(
     },
     dataDir: readConfiguration({ env: terminal.env, dataDir: options.dataDir }).dataDir,
     waitMs: (await wholeNumber('--wait', options.wait, 3600)) * 1000,
-    policy: readSmallFile('the policy file', await policyFileOf(options)),
+    policy: readPolicyFile(await policyFileOf(options)),
   };
   if ('url' in server) return listen(settings, server.url, await wholeNumber('--listen', options.listen, 65_535));
   // A signal ends the process in the ordinary way, so that the server does not outlive it.

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandContext, ExitCode } from './commands.ts';
-import { readSmallFile } from './small-files.ts';
+import { readPolicyFile, readSmallFile } from './small-files.ts';
 
 interface TestOptions {
   readonly policy: string;
@@ -24,7 +24,7 @@ async function test({ output, terminal }: CommandContext, text: string, options:
   const { JSON_PROFILES, readStrictJson } = await import('../core/index.ts');
   const { openFilesystem } = await import('../effects/index.ts');
   const mcp = await import('../mcp/index.ts');
-  const policy = mcp.readPolicy(readSmallFile('the policy file', options.policy));
+  const policy = mcp.readPolicy(readPolicyFile(options.policy));
   const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir });
   const sealed = mcp.sealPolicy(policy, openFilesystem({ dataDir }));
   const given = text.startsWith('@') ? readSmallFile('the call file', text.slice(1)) : text;

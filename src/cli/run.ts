@@ -21,7 +21,10 @@ export function define(command: Command, context: CommandContext): void {
 function run(context: CommandContext, task: string, options: Options): Promise<ExitCode> {
   return withConfigured(context, options, async ({ holdfast, agents }) => {
     const name = options.agent ?? onlyAgent([...agents.keys()]);
-    if (!agents.has(name)) throw fail('AGENT_UNKNOWN', 'The configuration has no agent of that name.');
+    if (!agents.has(name))
+      throw fail('AGENT_UNKNOWN', 'The configuration has no agent of that name.', {
+        resolve: `Name one that it has with --agent: ${[...agents.keys()].join(', ')}`,
+      });
     const { runtime } = holdfast;
     const { watchedRun } = await import('./watched-run.ts');
     return watchedRun(context, runtime, (listener) =>

@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, openSync, rmSync, statSync } from 'node:fs';
-import { fail, LIMITS, nodeFileSystem, readFileWithin, wrapFileError } from '../core/index.ts';
+import { fail, HoldfastError, LIMITS, nodeFileSystem, readFileWithin, wrapFileError } from '../core/index.ts';
 import { flushName, writeAll } from './whole-file.ts';
 
 /** Reads a small file that a command was pointed to; `what` names it in messages, never its path. */
@@ -13,6 +13,17 @@ export function readSmallBytes(what: string, path: string): Uint8Array {
 /** The same as text, for what is compared or checked as a whole: bytes that are no UTF-8 become replacement characters. */
 export function readSmallFile(what: string, path: string): string {
   return Buffer.from(readSmallBytes(what, path)).toString('utf8');
+}
+
+/** Reads a guard's policy; where there is none, FILE_MISSING names the command that writes one. */
+export function readPolicyFile(path: string): string {
+  try {
+    return readSmallFile('the policy file', path);
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== 'FILE_MISSING') throw error;
+    const resolve = 'Name the policy with --policy, or write one to begin with: holdfast mcp init -- COMMAND';
+    throw fail(error.code, error.message, { cause: error, resolve });
+  }
 }
 
 /** Reads a private key's file. One that others may read is refused: the key may be known already. */

@@ -58,7 +58,9 @@ function agentOf({ runtime }: GatewayContext, asked: string | undefined): string
   const offered = runtime.runs.agents().filter((name) => name !== SESSION_KEEPER);
   if (asked !== undefined) {
     if (offered.includes(asked)) return asked;
-    throw fail('AGENT_UNKNOWN', 'This gateway has no agent of that name.');
+    throw fail('AGENT_UNKNOWN', 'This gateway has no agent of that name.', {
+      resolve: 'Name an agent of the configuration that the gateway was started with.',
+    });
   }
   const [name, another] = offered;
   if (name === undefined || another !== undefined)

@@ -48,6 +48,13 @@ check(
   },
 );
 
+check('who names an agent that the configuration has not is told which it has', async (t) => {
+  const { holdfast } = await configuredFolder(t, LETTER_AGENT);
+  const { exit, stderr } = await holdfast('run', 'Write to Ada.', '--agent', 'nobody');
+  assert.equal(exit, 2);
+  assert.match(stderr, /^AGENT_UNKNOWN: .*\n {2}what resolves it: Name one that it has with --agent: agent\n/);
+});
+
 check('what a configuration or a tool leaves open keeps no command from its end, and that is said', async (t) => {
   const pool = 'const pool = setInterval(() => {}, 1000);'; // as a connection of a database does
   const { holdfast } = await configuredFolder(t, `${pool}${LETTER_AGENT}`);

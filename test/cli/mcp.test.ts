@@ -57,7 +57,9 @@ check('a guard without a policy, or in front of nothing, does not start', async 
   const home = await temporaryFolder(t);
   const none = await holdfast(['mcp', '--', 'true'], { cwd: home });
   assert.equal(none.exit, 2);
-  assert.match(none.stderr, /FILE_MISSING/);
+  assert.match(none.stderr, /^FILE_MISSING: [^]*what resolves it: .*holdfast mcp init/m);
+  const asked = await holdfast(['policy', 'test', '{"name":"x"}'], { cwd: home });
+  assert.match(asked.stderr, /^FILE_MISSING: [^]*what resolves it: .*holdfast mcp init/m);
   writeFileSync(join(home, 'holdfast.policy.json'), '{"version":1,"name":"p","revision":"1","server":"s"}');
   const gone = await holdfast(['mcp', '--', join(home, 'no-such-command')], { cwd: home });
   assert.equal(gone.exit, 2);

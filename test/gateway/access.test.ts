@@ -204,8 +204,9 @@ check(
     const world = await openWorld(t);
     const token = await world.token(['agent', 'admin']);
     for (const agent of ['nobody', 'session-keeper', '__proto__']) {
-      const { status, code } = await ask(world, 'POST', '/api/v1/runs', token, { task: 'go', agent });
+      const { status, code, text } = await ask(world, 'POST', '/api/v1/runs', token, { task: 'go', agent });
       assert.deepEqual([status, code], [404, 'AGENT_UNKNOWN'], agent);
+      assert.match(text, /"resolve":"Name an agent of the configuration/);
     }
     assert.equal((await ask(world, 'POST', '/api/v1/runs', token, { task: 'go', agent: 'agent' })).status, 202);
   },
