@@ -17,6 +17,7 @@ const POLICY = {
     ...OPEN_POLICY.tools,
     find: { effect: 'read' },
     makes: asked,
+    write_fails: asked,
     loses: asked,
     dies: { ...asked, timeout_seconds: 60 },
   },
@@ -50,6 +51,19 @@ check('a call whose answer is lost is asked about at once, and is done where the
   const again = await world.call('makes', { a: 1 }, 2);
   assert.equal(resultOf(again).isError, undefined, 'the earlier one is known, so this is no twin');
 });
+
+check(
+  'an error of a call that was carried out all the same is told as done, beside what the server said',
+  async (t) => {
+    const world = await guardWorld(t, { policy: POLICY });
+    const told = await world.call('write_fails', { a: 1 });
+    assert.deepEqual([outcomeOf(told)?.outcome, resultOf(told).isError], ['done', undefined]);
+    const [said, known] = resultOf(told).content ?? [];
+    assert.equal(said?.text, 'it broke half way');
+    assert.match(known?.text ?? '', /^DONE: .* answered with an error, .* it was carried out/);
+    assert.deepEqual(world.effects(), [{ a: 1 }]);
+  },
+);
 
 check('a server that died leaves it unknown; asked in the next life it is settled, and not run again', async (t) => {
   const first = await guardWorld(t, { policy: POLICY });
@@ -168,6 +182,21 @@ check('over HTTP the same: listed, asked by a request of the guard’s own, sett
     assert.deepEqual([question?.headers['mcp-name'], question?.headers['mcp-param-x']], ['find', undefined]);
     assert.equal(messageOf({ status: 200, headers: {}, body: question?.body ?? '' })['method'], 'tools/call');
   }
+});
+
+check('over HTTP a status that is no success is not told of a call that was carried out all the same', async (t) => {
+  const answers = serving(
+    () => true,
+    () => false,
+  );
+  const failing: Behaviour = (arrived, response, message) =>
+    arrived.body.includes('"makes"')
+      ? void response.writeHead(500, { 'content-type': 'text/plain' }).end('broken')
+      : answers(arrived, response, message);
+  const world = await httpWorld(t, failing, { policy: POLICY });
+  const told = await world.call('makes', { a: 1 });
+  assert.deepEqual([outcomeOf(told)?.outcome, resultOf(told).isError], ['done', undefined]);
+  assert.match(textOf(told), /DONE: .* answered with an error/);
 });
 
 check('over HTTP a list that comes as an event has the tool too, under the id of its event', async (t) => {

@@ -200,14 +200,16 @@ function refuse({ message, channel }: Round, text: string): void {
 function answer(call: GuardedCall, outcome: CallOutcome, settles: string): void {
   const { channel, answerLine, message } = call;
   const { state } = outcome;
-  if (answerLine && (state === 'done' || state === 'not_done' || state === 'failed'))
-    return channel.giveAnswer(answerLine);
+  // An error of the server's is not the truth of a call that it says, when it is asked, was carried out.
+  const isTrue = state === 'not_done' || state === 'failed' || (state === 'done' && call.said === null);
+  if (answerLine && isTrue) return channel.giveAnswer(answerLine);
   const { output: _output, ...document } = outcomeDocument(outcome) as JsonObject;
   const text = outcomeForModel(outcome);
   const kept = state === 'done' ? keptResult(outcome.output) : null;
   const said = call.said ?? undefined;
   switch (state) {
     case 'done':
+      if (said) return channel.give(doneLine(message, `${DONE_AFTER_ALL} ${text}`, document, said));
       if (kept) return channel.give(keptLine(message, kept));
       return channel.give(
         doneLine(message, `DONE: it was carried out; its answer was not kept whole. ${text}`, document),
@@ -221,6 +223,8 @@ function answer(call: GuardedCall, outcome: CallOutcome, settles: string): void 
       return channel.give(outcomeLine(message, { document, text: `${text}${resolving(outcome)}` }));
   }
 }
+
+const DONE_AFTER_ALL = 'DONE: the server answered with an error, and when it was asked, that it was carried out.';
 
 /** What resolves it, where the reason does not say so already. */
 function resolving({ reason, resolve }: Extract<CallOutcome, { state: 'not_started' }>): string {

@@ -32,9 +32,8 @@ export function outcomeLine(call: Pick<ToolCallMessage, 'id' | 'era'>, told: Tol
     const error = { code: said.code ?? INTERNAL_ERROR, message, data: { outcome: told.document } };
     return line({ jsonrpc: '2.0', id: call.id, error });
   }
-  const content = said?.kind === 'result' && Array.isArray(said.result['content']) ? said.result['content'] : [];
   const result: JsonObject = {
-    content: [...content, { type: 'text', text: told.text }],
+    content: [...contentOf(said), { type: 'text', text: told.text }],
     isError: true,
     _meta: { 'holdfast/outcome': told.document },
     ...(call.era === 'stateless' ? { resultType: 'complete' } : {}),
@@ -42,10 +41,23 @@ export function outcomeLine(call: Pick<ToolCallMessage, 'id' | 'era'>, told: Tol
   return line({ jsonrpc: '2.0', id: call.id, result });
 }
 
-/** A result of the guard's own that reports what is known to have happened, where the server's line is gone. */
-export function doneLine(call: Pick<ToolCallMessage, 'id' | 'era'>, text: string, document: JsonObject): Uint8Array {
+function contentOf(said: CallAnswer | undefined): readonly JsonValue[] {
+  if (said?.kind === 'error') return said.text === '' ? [] : [{ type: 'text', text: said.text }];
+  return said?.kind === 'result' && Array.isArray(said.result['content']) ? said.result['content'] : [];
+}
+
+/**
+ * A result of the guard's own that reports what is known to have happened: where the server's line is gone, or was an
+ * error (`said`), whose words stand before it.
+ */
+export function doneLine(
+  call: Pick<ToolCallMessage, 'id' | 'era'>,
+  text: string,
+  document: JsonObject,
+  said?: CallAnswer,
+): Uint8Array {
   const result: JsonObject = {
-    content: [{ type: 'text', text }],
+    content: [...contentOf(said), { type: 'text', text }],
     _meta: { 'holdfast/outcome': document },
     ...(call.era === 'stateless' ? { resultType: 'complete' } : {}),
   };
