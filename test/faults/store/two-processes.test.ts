@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { TestContext } from 'node:test';
 import { assert, check } from '../../support/index.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { lost, readLedger, startWriter } from './writer-process.ts';
@@ -25,13 +27,30 @@ check(`two processes write at once for ${SECONDS} seconds: nothing is lost, neit
   for (const end of ends) assert.ok(end.acknowledged.length > 0, `one process made ${end.acknowledged.length} writes`);
 });
 
+/** For a moment, so that whoever writes meanwhile is in the way of another, however the two come to lie in time. */
+function holdWriteLock(t: TestContext, file: string): void {
+  const database = new DatabaseSync(file, { timeout: 10_000 });
+  database.exec('BEGIN IMMEDIATE');
+  const letGo = (): void => {
+    if (database.isOpen) database.close();
+  };
+  setTimeout(letGo, 300);
+  t.after(letGo);
+}
+
 check(
   'two processes that hardly wait are told STORE_BUSY at worst, and only what was told so is not there',
   async (t) => {
     const file = join(await temporaryFolder(t), 'pairs.db');
     const hurried = { busyTimeoutMs: 1, goOn: true, callers: 1, forMs: 1_500 };
+    let isHeldUp = false;
+    const holdUp = (line: string): void => {
+      if (line !== 'ready' || isHeldUp) return;
+      isHeldUp = true;
+      holdWriteLock(t, file);
+    };
     const both = ['a', 'b'].map((prefix) =>
-      startWriter(t, { ...hurried, file, prefix, writes: 1_000_000, size: 20_000 }),
+      startWriter(t, { ...hurried, file, prefix, writes: 1_000_000, size: 20_000 }, { onLine: holdUp }),
     );
     const ends = await Promise.all(both.map((writer) => writer.ended));
     const ledger = readLedger(file);
