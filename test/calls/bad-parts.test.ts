@@ -176,6 +176,25 @@ for (const exists of [null, false])
     },
   );
 
+check('a look that tells wrongly of one thing still proves another one', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const seen = { mechanism: 'owned_record_read', coverage: 'complete' } as const;
+  const odd = noteTool({
+    resources: () => [
+      { ...OWNED, role: 'odd', recordId: '2' },
+      { ...OWNED, role: 'note' },
+    ],
+    postconditions: () => [{ role: 'note', predicate: 'exists' }],
+    observe: () => [
+      { ...seen, role: 'odd', exists: false, contentSha256: 'a'.repeat(64) },
+      { ...seen, role: 'note', exists: true },
+    ],
+  });
+  const run = await holdfast.agent({ model: callsThenDone([{}]), tools: [odd] }).run('go');
+  const outcome = { state: 'done', output: { ok: true }, verified: true, settledBy: null };
+  assert.deepEqual(run.view.calls[0]?.outcome, outcome);
+});
+
 const FILL = `WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
   INSERT INTO effect_records (tenant_id, run_id, sequence, type, observation_id, body)
   SELECT c.tenant_id, c.run_id, n.i, 'observation', 'o' || n.i, '{}' FROM n JOIN effect_records c WHERE c.type = 'claim'`;
