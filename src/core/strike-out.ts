@@ -4,7 +4,10 @@ import { isJsonObject, type JsonObject, type JsonValue, setMember } from './json
 import { comparableName } from './redact.ts';
 import { REDACTED } from './secret-patterns.ts';
 
-/** Fields of a tool's arguments that are shown to nobody but whoever decides about the call, by name: in any case, with `-` as `_`, at any depth. */
+/**
+ * Fields of a tool's arguments that are shown to nobody but whoever decides about the call, by name: in any case, with
+ * `-` as `_`, at any depth.
+ */
 export class SecretNames {
   readonly #names: ReadonlySet<string>;
 
@@ -15,11 +18,6 @@ export class SecretNames {
   /** Whether there are none, so that nothing is struck out. */
   get none(): boolean {
     return this.#names.size === 0;
-  }
-
-  /** The names, as they are compared, in the order of their code units. */
-  list(): readonly string[] {
-    return [...this.#names].sort();
   }
 
   /** A copy in which `[REDACTED]` stands for the value of each such field. Nothing else is changed. */

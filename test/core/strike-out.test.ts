@@ -21,7 +21,6 @@ const SHOWN: JsonObject = {
 
 check('named fields are struck out at any depth and in any spelling, and nothing else is', () => {
   assert.deepEqual(SECRET.strikeOut(WHOLE), SHOWN);
-  assert.deepEqual(SECRET.list(), ['door_code', 'wall_safe']);
   const looksSo = { password: 'hunter2', token: `sk-${'a'.repeat(20)}` };
   assert.deepEqual(SECRET.strikeOut(looksSo), looksSo, 'what only looks like a secret is for `redact`');
   for (const plain of ['door_code', 7, null, true]) assert.equal(SECRET.strikeOut(plain), plain);
