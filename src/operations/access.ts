@@ -46,6 +46,13 @@ export async function currentAccess(
   input: JsonObject,
 ): Promise<Principal | null> {
   const current = await currentPrincipal(resolve, presented);
-  if (!current || !(await tool.authorize(current, input))) return null;
-  return current;
+  if (!current) return null;
+  const said: unknown = await tool.authorize(current, input);
+  return said === true ? current : null;
+}
+
+/** Whether the business rule holds: it does where the tool says true, and not where it says why not. */
+export async function ruleHolds(tool: OperationTool, current: Principal, input: JsonObject): Promise<boolean> {
+  const said: unknown = await tool.precondition(current, input);
+  return said === true;
 }

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../core/index.ts';
 import { currentAccess } from './access.ts';
 import type { OperationsContext } from './context.ts';
 import type { BindingPurpose } from './digests.ts';
@@ -5,7 +6,7 @@ import { errorEnvelope, type ResultEnvelope } from './envelope.ts';
 import type { OutcomeCode } from './error-catalogue.ts';
 import { checkHostContext } from './host-context.ts';
 import { type OperationTool, type Principal, type ToolCall, type ToolContract, unregisteredContract } from './model.ts';
-import { hasKey, type PreparedRequest, prepareRequest } from './request.ts';
+import { hasKey, type PreparedRequest, prepareRequest, requireDomain } from './request.ts';
 
 export type Admission =
   | { readonly kind: 'refused'; readonly code: OutcomeCode; readonly envelope: ResultEnvelope }
@@ -23,7 +24,8 @@ async function refusalOf(
   tool: OperationTool | undefined,
 ): Promise<OutcomeCode | null> {
   if (!tool || tool.effect === 'read') return 'UNKNOWN_TOOL';
-  if ((await tool.checkArguments(call.arguments)).length > 0) return 'INVALID_ARGUMENTS';
+  if (!isJsonObject(call.arguments) || (await tool.checkArguments(call.arguments)).length > 0)
+    return 'INVALID_ARGUMENTS';
   if (!(await currentAccess(context.resolvePrincipal, principal, tool, call.arguments))) return 'NOT_FOUND';
   return hasKey(call) ? null : 'IDEMPOTENCY_KEY_REQUIRED';
 }
@@ -40,6 +42,8 @@ export async function admitCall(
   purpose: BindingPurpose,
 ): Promise<Admission> {
   checkHostContext(principal, call, now, context.profiles);
+  // Each answer holds a digest of them, that to a tool nobody knows as well.
+  requireDomain(call.arguments);
   const tool = context.tools.current(call.name);
   const code = await refusalOf(context, principal, call, tool);
   if (code === null && tool && hasKey(call))

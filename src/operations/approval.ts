@@ -15,6 +15,12 @@ export function isBoundedText(value: unknown): value is string {
   );
 }
 
+/** Whether the host says so: a promise of an answer, as a check in plain JavaScript may give, is none. */
+export function mayApprove(isApprover: ApproverCheck, approverId: string, atUnixSeconds: number): boolean {
+  const said: unknown = isApprover(approverId, atUnixSeconds);
+  return said === true;
+}
+
 /** The digest that an approval of this call must carry. */
 export function digestForCall(
   call: ToolCall,
@@ -65,7 +71,7 @@ export function isValidApproval(approval: OperationApproval, question: ApprovalQ
   return (
     isBoundedText(approval.approvalId) &&
     isBoundedText(approval.approverId) &&
-    isApprover(approval.approverId, now) &&
+    mayApprove(isApprover, approval.approverId, now) &&
     isInTime(approval.expiresAt, now) &&
     matchesCall(approval, principal, call, contract) &&
     approval.digest === digestForCall(call, contract, requestSha256, approval.approverId)

@@ -1,4 +1,5 @@
 import { HoldfastError, type JsonObject } from '../core/index.ts';
+import { mayApprove } from './approval.ts';
 import type { OperationsContext } from './context.ts';
 import { evidenceFinding, readStoredJson, readStoredObject } from './evidence.ts';
 import { payloadFinding } from './lease.ts';
@@ -56,11 +57,18 @@ function outputFinding(whole: WholeOperation, tool: OperationTool, input: JsonOb
   const { downstream } = whole;
   if (downstream === null) return receiptFinding(whole);
   const data = readStoredJson(downstream.resultJson, 'the downstream result');
-  const found = outputFindings(tool, input, { ...downstream, data });
   const conclude = (findings: readonly string[]): Finding =>
     findings.length > 0 ? `the downstream result breaks the output rules: ${findings[0]}` : receiptFinding(whole);
-  return found instanceof Promise ? found.then(conclude) : conclude(found);
+  try {
+    const found = outputFindings(tool, input, { ...downstream, data });
+    return found instanceof Promise ? found.then(conclude, () => UNJUDGED) : conclude(found);
+  } catch {
+    return UNJUDGED;
+  }
 }
+
+/** Its rules were written for what the tool gives, and this may be what somebody else wrote. */
+const UNJUDGED = "the tool's output rules failed on the downstream result";
 
 /** The tool of exactly the revisions that an operation was made under. A stored name may be one that no tool can have. */
 export function toolThenOf(context: OperationsContext, { operation }: WholeOperation): OperationTool | undefined {
@@ -76,7 +84,7 @@ export function toolThenOf(context: OperationsContext, { operation }: WholeOpera
 function ownRecordFinding({ isApprover }: OperationsContext, whole: WholeOperation): Finding {
   const { operation, outbox } = whole;
   const { approverId, approvedAt, statusRef } = operation;
-  if (!isApprover(approverId, approvedAt)) return 'the approver of its approval is not authorised';
+  if (!mayApprove(isApprover, approverId, approvedAt)) return 'the approver of its approval is not authorised';
   return recordFinding(whole, statusRef) ?? (outbox && payloadFinding(outbox, operation)) ?? receiptFinding(whole);
 }
 

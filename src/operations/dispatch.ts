@@ -1,5 +1,5 @@
 import { fail } from '../core/index.ts';
-import { currentAccess } from './access.ts';
+import { currentAccess, ruleHolds } from './access.ts';
 import { admitCall } from './admission.ts';
 import { DEFAULT_LEASE_SECONDS, DEFAULT_WORKER_ID } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
@@ -31,7 +31,7 @@ export interface DispatchOptions {
 /** Asks the business rule outside the transaction. What it throws is told only if a new intent depends on it. */
 export async function askRule(request: PreparedRequest, current: Principal): Promise<RuleAnswer> {
   try {
-    return { holds: await request.tool.precondition(current, request.call.arguments) };
+    return { holds: await ruleHolds(request.tool, current, request.call.arguments) };
   } catch (error) {
     return { error };
   }
@@ -68,8 +68,10 @@ async function carryOut(
   if (failure === 'after_intent_commit') return answer('OUTCOME_UNKNOWN', request, now, statusRef);
   const outcome = await processOperation(context, statusRef, { ...terms, failure });
   await context.faults.reach('ack-about-to-send');
-  if (outcome !== 'succeeded') return answer('OUTCOME_UNKNOWN', request, now, statusRef);
-  return answerSucceeded(context, request, statusRef, 'fresh');
+  if (outcome === 'succeeded') return answerSucceeded(context, request, statusRef, 'fresh');
+  // Where that it was not done is written down, it is known.
+  const isSettled = outcome === 'not_done' && context.withVerdicts;
+  return answer(isSettled ? 'SETTLED' : 'OUTCOME_UNKNOWN', request, now, statusRef);
 }
 
 function requireApprovals(approvals: unknown): void {

@@ -21,6 +21,7 @@ import {
 import { ERROR_CATALOGUE, isOutcomeCode } from './error-catalogue.ts';
 import { isRegisteredProfile } from './host-context.ts';
 import {
+  type ContractRevisions,
   type OperationTool,
   type Principal,
   PROVIDER_PROFILES,
@@ -205,6 +206,31 @@ function digestFindings({ model, binding, downstream }: Parts, { principal, call
   return findings;
 }
 
+/** The revisions of the contract that an answer names, or null where it names none. */
+export function revisionsNamed(envelope: unknown): ContractRevisions | null {
+  const value = jsonOf(envelope);
+  const audit = isJsonObject(value) ? value['protected_audit'] : undefined;
+  const named = isJsonObject(audit) ? audit['tool_contract'] : undefined;
+  if (!isJsonObject(named)) return null;
+  const text = (field: string): string => (typeof named[field] === 'string' ? named[field] : '');
+  return {
+    inputSchema: text('input_schema_revision'),
+    outputSchema: text('output_schema_revision'),
+    effect: text('effect_revision'),
+    handler: text('handler_revision'),
+    producer: text('producer_revision'),
+    policy: text('policy_revision'),
+  };
+}
+
+function jsonOf(envelope: unknown): JsonValue | undefined {
+  try {
+    return asJsonValue(envelope, JSON_PROFILES.operations);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Everything that is wrong with an answer, seen by whoever made the call. Empty: it is whole, and for this call of this
  * principal. A wrong shape ends the check early.
@@ -212,12 +238,8 @@ function digestFindings({ model, binding, downstream }: Parts, { principal, call
 export async function envelopeFindings(envelope: unknown, claim: EnvelopeClaim): Promise<readonly string[]> {
   const { call, tool, profiles = PROVIDER_PROFILES } = claim;
   if (!isRegisteredProfile(profiles, call)) return ['the call has no registered provider profile'];
-  let value: JsonValue;
-  try {
-    value = asJsonValue(envelope, JSON_PROFILES.operations);
-  } catch {
-    return ['the result is not JSON within the bounds'];
-  }
+  const value = jsonOf(envelope);
+  if (value === undefined) return ['the result is not JSON within the bounds'];
   const parts = partsOf(value);
   if (typeof parts === 'string') return [parts];
   const rules = parts.model['status'] === 'succeeded' ? await successFindings(parts, claim) : errorFindings(parts);

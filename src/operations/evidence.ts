@@ -7,7 +7,7 @@ import {
   type JsonValue,
   readCanonicalJson,
 } from '../core/index.ts';
-import { type ApproverCheck, isBoundedText } from './approval.ts';
+import { type ApproverCheck, isBoundedText, mayApprove } from './approval.ts';
 import { MAX_PORTABLE_UNIX_SECONDS } from './bounds.ts';
 import { approvalDigest, effectIdentity, statusRefOf } from './digests.ts';
 import { isRegisteredProfile } from './host-context.ts';
@@ -51,7 +51,7 @@ export function sameIntent(row: OperationRecord, expected: ExpectedRequest): boo
 }
 
 function approvalFinding(row: OperationRecord, expected: ExpectedRequest, rules: EvidenceRules): string | null {
-  if (!isBoundedText(row.approverId) || !rules.isApprover(row.approverId, row.approvedAt))
+  if (!isBoundedText(row.approverId) || !mayApprove(rules.isApprover, row.approverId, row.approvedAt))
     return 'the approver of its approval is not authorised';
   const digest = approvalDigest(
     { ...row.first, idempotencyKey: row.scope.key },

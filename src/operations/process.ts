@@ -1,5 +1,5 @@
 import { fail, type JsonObject } from '../core/index.ts';
-import { currentAccess } from './access.ts';
+import { currentAccess, ruleHolds } from './access.ts';
 import { DEFAULT_LEASE_SECONDS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
 import { effectIdentity, isStatusRef } from './digests.ts';
@@ -169,7 +169,7 @@ async function deliver(
   const current = await currentAccess(context.resolvePrincipal, presented, work.tool, work.input);
   if (!current) return 'authorization_denied';
   requireEvidence(row, work.expected, context);
-  if (!(await work.tool.precondition(current, work.input))) return 'business_rule_denied';
+  if (!(await ruleHolds(work.tool, current, work.input))) return 'business_rule_denied';
   const port = requirePort(context);
   await context.faults.reach('effect-about-to-send');
   const request = deliveryRequest(work, held, current, terms.now);

@@ -1,4 +1,4 @@
-import { canonicalJson, fail, type JsonObject } from '../core/index.ts';
+import { asJsonValue, canonicalJson, fail, isJsonObject, JSON_PROFILES, type JsonObject } from '../core/index.ts';
 import { MAX_STORED_JSON_BYTES } from './bounds.ts';
 import { type BindingPurpose, callFingerprint, effectIdentity, requestDigestOfText, statusRefOf } from './digests.ts';
 import type { ExpectedRequest } from './evidence.ts';
@@ -25,13 +25,20 @@ export function scopeOfCall(principal: Principal, call: KeyedCall): Scope {
   return { tenant: principal.tenant, subject: principal.subject, tool: call.name, key: call.idempotencyKey };
 }
 
-/** Computes what belongs to a request under one tool contract. Refuses arguments too large to be stored. */
+/** Arguments that could not be read back once they are stored are refused before anything is computed from them. */
+export function requireDomain(input: unknown): void {
+  asJsonValue(input, JSON_PROFILES.operations);
+}
+
+/** Computes what belongs to a request under one tool contract. Refuses arguments that could not be stored. */
 export function prepareRequest(
   principal: Principal,
   call: KeyedCall,
   tool: OperationTool,
   purpose: BindingPurpose,
 ): PreparedRequest {
+  requireDomain(call.arguments);
+  if (!isJsonObject(call.arguments)) throw fail('INVALID_VALUE', 'arguments must be an object.');
   const argumentsJson = canonicalJson(call.arguments);
   if (Buffer.byteLength(argumentsJson) > MAX_STORED_JSON_BYTES)
     throw fail('INVALID_VALUE', `arguments may have at most ${MAX_STORED_JSON_BYTES} bytes.`);

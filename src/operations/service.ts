@@ -10,8 +10,8 @@ import { askRule, dispatch, type DispatchOptions } from './dispatch.ts';
 import type { DownstreamPort } from './downstream.ts';
 import { errorEnvelope, type ResultEnvelope } from './envelope.ts';
 import type { OutcomeCode } from './error-catalogue.ts';
-import { envelopeFindings } from './envelope-check.ts';
-import type { ExpectedRequest } from './evidence.ts';
+import { envelopeFindings, revisionsNamed } from './envelope-check.ts';
+import { type ExpectedRequest, sameRevisions } from './evidence.ts';
 import { type LeaseAnswer, leaseProved, type LeaseTerms } from './lease.ts';
 import {
   type ListOptions,
@@ -166,11 +166,18 @@ export class Operations {
     return showOperation(this.#context, principal, statusRef, now);
   }
 
-  /** Everything that is wrong with an answer for this call of this principal; empty when it is whole. */
+  /**
+   * Everything that is wrong with an answer for this call of this principal; empty when it is whole. An answer under a
+   * retired contract is judged by that one, where the registry keeps it.
+   */
   async validate(envelope: unknown, principal: Principal, call: ToolCall): Promise<readonly string[]> {
     requireRecord('call', call);
     const { profiles, tools } = this.#context;
-    return envelopeFindings(envelope, { principal, call, tool: tools.current(call.name), profiles });
+    const current = tools.current(call.name);
+    const named = revisionsNamed(envelope);
+    const isCurrent = !named || !current || sameRevisions(named, current.contract);
+    const tool = isCurrent ? current : (tools.retired?.(call.name, named) ?? current);
+    return envelopeFindings(envelope, { principal, call, tool, profiles });
   }
 
   /** Host context, tool, arguments, current access and key, checked in that order; nothing is stored. */
