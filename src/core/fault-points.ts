@@ -39,6 +39,8 @@ export const FAULT_POINTS = [
   'import-quarantined',
   'import-about-to-promote',
   'import-promoted',
+  'erase-rows-committed',
+  'erase-files-removed',
 ] as const;
 
 export type FaultPoint = (typeof FAULT_POINTS)[number];

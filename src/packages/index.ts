@@ -4,6 +4,7 @@ export { type AutoModeTrust, NO_AUTO_MODE, portableAutoMode } from './auto-mode/
 export type { AutoModeScope } from './auto-mode/scope.ts';
 export { type ExportedPackage, ExportStages } from './export/export.ts';
 export { type NotesInput, reproductionNotes } from './export/notes.ts';
+export { erasuresLeft } from './import/erase.ts';
 export { replaceUrls } from './import/delivery-text.ts';
 export { ImportStages } from './import/stages.ts';
 export { type ImportResult, PACKAGE_CONTENT_TYPE, type PackageContext } from './model.ts';

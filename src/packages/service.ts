@@ -2,7 +2,7 @@ import { type ByteSource, bytesSource } from '../archive/index.ts';
 import { fail, LIMITS } from '../core/index.ts';
 import { type KeptRecords, type Principal, quarantinedImports, requireSession } from '../sessions/index.ts';
 import { type ExportedPackage, exportPackage, type MakeExportStages } from './export/export.ts';
-import { eraseImport } from './import/erase.ts';
+import { endErasures, eraseImport } from './import/erase.ts';
 import { importPackage, type ImportOptions, type MakeStages } from './import/import.ts';
 import type { ImportResult, PackageContext } from './model.ts';
 import { receivePackage, type ReceivedPackage, requireReceivable } from './receive.ts';
@@ -35,9 +35,13 @@ export class SessionPackages {
     this.#seams = seams;
   }
 
-  /** Removes what exports and imports of dead processes left in the staging folder: at the start, and before each. */
-  sweep(): Promise<void> {
-    return sweepStaging(this.#context);
+  /**
+   * Removes what exports and imports of dead processes left in the staging folder, and what is left of erased sessions:
+   * at the start, and before each.
+   */
+  async sweep(): Promise<void> {
+    await sweepStaging(this.#context);
+    await endErasures(this.#context);
   }
 
   /** See `exportPackage`. Whoever must have head and workspace together holds the session's pen meanwhile. */

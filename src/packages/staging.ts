@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { errnoOf, fail, type FileSystem, type Ids, KernelLock, makeFolder, wrapFileError } from '../core/index.ts';
-import { removeFolder } from './import/files.ts';
+import { fail, type FileSystem, type Ids, KernelLock, makeFolder, wrapFileError } from '../core/index.ts';
+import { factsAt, removeFolder, unlinkIfThere } from './import/files.ts';
 
 /** A name in the staging folder for one package, a file or a folder, this process's own until it is closed. */
 export interface StagingPlace {
@@ -108,27 +108,9 @@ const lockAt = (files: FileSystem, path: string): KernelLock => {
 /** The lock goes last, and stays where something could not be removed: the next sweep finds it by its lock. */
 function remove(files: FileSystem, path: string, lock: KernelLock): void {
   try {
-    if (factsAt(files, path)?.kind === 'folder') removeFolder(files, path);
-    else unlinkIfThere(files, path);
+    removeFolder(files, path);
     unlinkIfThere(files, `${path}${LOCK}`);
   } finally {
     lock.close();
-  }
-}
-
-function factsAt(files: FileSystem, path: string) {
-  try {
-    return files.lstat(path);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
-function unlinkIfThere(files: FileSystem, path: string): void {
-  try {
-    files.unlink(path);
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
   }
 }

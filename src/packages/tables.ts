@@ -17,6 +17,17 @@ CREATE TABLE session_records (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/**
+ * A note of each imported session that was erased, from the commit that removed its rows until its files are gone. Its
+ * name is a folder's: only of the form that an import makes.
+ */
+const ERASED = `
+CREATE TABLE erased_imports (
+  root_frame_id TEXT NOT NULL PRIMARY KEY CHECK (length(root_frame_id) = 32 AND root_frame_id NOT GLOB '*[^0-9a-f]*'),
+  erased_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+`;
+
 export const packagesSchema: ContextSchema = {
   context: 'packages',
   migrations: [
@@ -27,5 +38,6 @@ export const packagesSchema: ContextSchema = {
       needs: [{ context: 'sessions', number: 2 }],
     },
     { number: 2, name: 'records have one home', sqlite: 'DROP TABLE session_records;' },
+    { number: 3, name: 'what is left of erased imports', sqlite: ERASED },
   ],
 };

@@ -1,7 +1,8 @@
 import { chmodSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { checkNode, judgeFileSystem, judgeFreeSpace } from '../../src/app/doctor/host-checks.ts';
-import { examine, prepareDataFolder } from '../../src/app/index.ts';
+import { examine, migrateDataFolder, prepareDataFolder } from '../../src/app/index.ts';
 import { assert, check, holdfast, temporaryFolder } from '../support/index.ts';
 
 const MEBIBYTE = 1_048_576n;
@@ -53,6 +54,26 @@ check('what is not well comes with what resolves it', async (t) => {
   assert.ok(unwell.length >= 2);
   for (const one of unwell) assert.ok(one.resolve.length > 10, one.name);
 });
+
+check(
+  'files of a removed session that are still there are told by the doctor, with the folder they lie in',
+  async (t) => {
+    const dataDir = join(await temporaryFolder(t), 'data');
+    await migrateDataFolder({ dataDir, apply: true });
+    const look = async () =>
+      (await examine({ dataDir, nodeVersion: '24.0.0' })).checks.find(({ name }) => name === 'removed_files');
+    assert.equal((await look())?.state, 'ok');
+    const db = new DatabaseSync(join(dataDir, 'holdfast.db'));
+    const insert = db.prepare('INSERT INTO erased_imports (root_frame_id, erased_at) VALUES (?, ?)');
+    for (let n = 0; n < 6; n += 1) insert.run(`${n}`.padStart(32, '0'), n);
+    db.close();
+    const left = await look();
+    assert.equal(left?.state, 'warn');
+    const first = '0'.repeat(32);
+    assert.match(left?.found ?? '', new RegExp(`6 removed sessions.*session-imports/${first}.*and 1 more`));
+    assert.ok(!(left?.found ?? dataDir).includes(dataDir));
+  },
+);
 
 check(
   'holdfast doctor ends with 0 on a warning and 2 on a failure, as text and as JSON, and names no path',

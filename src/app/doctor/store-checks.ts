@@ -4,6 +4,7 @@ import type { DataFolder } from '../data-folder.ts';
 import { HOLDFAST_SCHEMAS } from '../schemas.ts';
 import { inspectDataFolder } from '../upkeep.ts';
 import { failed, type HealthCheck, ok, warn } from './check.ts';
+import { checkRemovedFiles } from './removed-files-check.ts';
 import { checkRuns } from './run-checks.ts';
 
 const FROM_A_BACKUP = 'Stop every process, keep the folder as it is, and restore a backup into another one.';
@@ -42,11 +43,15 @@ function integrityOf(store: SqliteStore): HealthCheck {
 }
 
 /** Asked last: where the database itself cannot be read, that is what has to be said. */
-async function runsOf(store: SqliteStore): Promise<HealthCheck> {
+async function rowsOf(
+  name: string,
+  store: SqliteStore,
+  check: (store: SqliteStore) => Promise<HealthCheck>,
+): Promise<HealthCheck> {
   try {
-    return await checkRuns(store);
+    return await check(store);
   } catch (error) {
-    return refusal('runs', error);
+    return refusal(name, error);
   }
 }
 
@@ -64,7 +69,8 @@ async function checkOpened(folder: DataFolder): Promise<HealthCheck[]> {
   try {
     const store = await openSqliteStore({ file: folder.database, schemas: HOLDFAST_SCHEMAS });
     try {
-      return [settingsOf(store), integrityOf(store), await runsOf(store)];
+      const rows = [await rowsOf('runs', store, checkRuns), await rowsOf('removed_files', store, checkRemovedFiles)];
+      return [settingsOf(store), integrityOf(store), ...rows];
     } finally {
       await store.close();
     }

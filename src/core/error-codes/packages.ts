@@ -37,6 +37,13 @@ export const packagesErrorCodes = {
     retryable: false,
     resolve: 'Remove the quarantined placeholder of the import, then look at the cause.',
   },
+  IMPORT_FILES_LEFT: {
+    family: 'storage',
+    http: 500,
+    exit: 2,
+    retryable: false,
+    resolve: "Make the session's folder in `session-imports` writable for its owner: the next start removes it.",
+  },
   IMPORT_UNFINISHED: {
     family: 'state',
     http: 409,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { errnoOf, fail, type FileSystem, makeFolder, syncFolder, writeAll } from '../../core/index.ts';
+import { errnoOf, fail, type FileFacts, type FileSystem, makeFolder, syncFolder, writeAll } from '../../core/index.ts';
 
 /**
  * Writes a content under its name so that it is there whole or not at all: a new name beside it, flushed, proved,
@@ -62,19 +62,46 @@ export async function digestOf(files: FileSystem, path: string): Promise<string>
   return hash.digest('hex');
 }
 
-/** Removes a folder with everything in it, never through a link; one that is not there is fine. */
+/**
+ * Removes a folder with everything in it, never through a link, the folder itself included; one that is not there, or
+ * that somebody else removes meanwhile, is fine. What worked in it may have made folders read-only, as caches of modules
+ * do: they are opened first. What cannot be removed keeps nothing beside it; the first error is thrown in the end.
+ */
 export function removeFolder(files: FileSystem, folder: string): void {
-  let names: string[];
+  const facts = factsAt(files, folder);
+  if (facts?.kind !== 'folder') return unlinkIfThere(files, folder);
+  if ((facts.mode & 0o700) !== 0o700) openUp(files, folder);
+  const errors: unknown[] = [];
+  for (const name of ifThere(() => files.readdir(folder)) ?? []) {
+    try {
+      removeFolder(files, join(folder, name));
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+  ifThere(() => files.rmdir(folder));
+}
+
+function openUp(files: FileSystem, folder: string): void {
   try {
-    names = files.readdir(folder);
+    files.chmod(folder, 0o700);
+  } catch {
+    // It is another user's: what cannot be removed for it is told by the step that fails.
+  }
+}
+
+export const factsAt = (files: FileSystem, path: string): FileFacts | undefined => ifThere(() => files.lstat(path));
+
+export function unlinkIfThere(files: FileSystem, path: string): void {
+  ifThere(() => files.unlink(path));
+}
+
+function ifThere<T>(step: () => T): T | undefined {
+  try {
+    return step();
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return;
+    if (errnoOf(error) === 'ENOENT') return undefined;
     throw error;
   }
-  for (const name of names) {
-    const path = join(folder, name);
-    if (files.lstat(path).kind === 'folder') removeFolder(files, path);
-    else files.unlink(path);
-  }
-  files.rmdir(folder);
 }

@@ -1,5 +1,5 @@
 import { type ByteSource, openPackage, preflightPackage, type SessionPackage } from '../../archive/index.ts';
-import { fail, StorageIntegrityError } from '../../core/index.ts';
+import { fail, HoldfastError, StorageIntegrityError } from '../../core/index.ts';
 import type { Principal } from '../../sessions/index.ts';
 import type { Tx } from '../../store/index.ts';
 import { type ImportResult, type PackageContext, secretValues } from '../model.ts';
@@ -42,7 +42,9 @@ export async function importPackage(
   try {
     await carryOut(context, stages, within && ((tx) => within(tx, result)));
   } catch (error) {
-    await takeBack(context, stages, error);
+    const { wasRemoved } = await takeBack(context, stages, error);
+    if (wasRemoved)
+      throw fail('SESSION_NOT_FOUND', 'The session was removed while its package was imported.', { cause: error });
     throw error instanceof StorageIntegrityError
       ? fail('PACKAGE_DOCUMENT_INVALID', 'A record of the package breaks a rule of the store.', { cause: error })
       : error;
@@ -64,24 +66,37 @@ async function carryOut(
   await stages.promote(within);
 }
 
-/** Takes back everything that was written. What cannot be taken back is named, and the first error stays its cause. */
-async function takeBack(context: PackageContext, stages: ImportStages, cause: unknown): Promise<void> {
+const LEFT_TO_GO =
+  'Look at the cause. What is left goes by itself: files at the next start, contents with a collection.';
+
+/**
+ * Takes back everything that was written. What cannot be taken back is named, and the first error stays its cause. Tells
+ * whether somebody had removed the session already.
+ */
+async function takeBack(
+  context: PackageContext,
+  stages: ImportStages,
+  cause: unknown,
+): Promise<{ readonly wasRemoved: boolean }> {
   const { root, projectId } = stages.plan;
   const failed: string[] = [];
-  const attempt = async (step: string, work: () => Promise<unknown> | void): Promise<void> => {
+  let wasRemoved = false;
+  const attempt = async (step: string, work: () => Promise<unknown>): Promise<void> => {
     try {
       await work();
-    } catch {
-      failed.push(step);
+    } catch (error) {
+      if (step === 'rows' && error instanceof HoldfastError && error.code === 'SESSION_NOT_FOUND') wasRemoved = true;
+      else failed.push(step);
     }
   };
   await attempt('rows', () => eraseRows(context, stages.principal, { root, projectId }));
   await attempt('files', () => eraseFiles(context, root));
   await attempt('contents', () => context.workspaces.forget(stages.added, context.clock.nowMs()));
-  if (failed.length > 0)
-    throw fail('IMPORT_NOT_TAKEN_BACK', `The import failed, and these were not taken back: ${failed.join(', ')}.`, {
-      cause,
-    });
+  if (failed.length === 0) return { wasRemoved };
+  throw fail('IMPORT_NOT_TAKEN_BACK', `The import failed, and these were not taken back: ${failed.join(', ')}.`, {
+    cause,
+    ...(failed.includes('rows') ? {} : { resolve: LEFT_TO_GO }),
+  });
 }
 
 function resultOf(plan: ImportPlan, pkg: SessionPackage): ImportResult {
