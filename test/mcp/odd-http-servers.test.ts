@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import type { HoldfastError } from '../../src/core/index.ts';
+import { type HoldfastError, LIMITS } from '../../src/core/index.ts';
 import { connectMcp, type McpConnection, mcpTools } from '../../src/mcp/index.ts';
 import { assert, check } from '../support/index.ts';
 
@@ -141,5 +141,27 @@ check('a description that is cut amid a character stays text that everybody can 
   const offered = (await mcpTools(connection)).tools[0];
   assert.equal(offered?.description.isWellFormed(), true);
   assert.ok((offered?.description.length ?? 0) > 1_000);
+  await connection.close();
+});
+
+check('an answer over HTTP without an end is broken off at the bound, in the middle of it', async (t) => {
+  const part = Buffer.alloc(256 * 1024, ' ');
+  let sent = 0;
+  let hungUp: (bytes: number) => void = () => undefined;
+  const brokenOff = new Promise<number>((resolve) => (hungUp = resolve));
+  const pour = (response: ServerResponse): void => {
+    response.on('close', () => hungUp(sent));
+    const more = (error?: Error | null): void => {
+      if (error || sent > 8 * LIMITS.mcpMessageBytes) return void response.end();
+      sent += part.length;
+      response.write(part, more);
+    };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    more();
+  };
+  const server = await oddServer(t, { 'tools/call': pour });
+  const connection = await connectMcp({ name: 'odd', server });
+  assert.equal(await codeOf(call(connection)), 'MCP_PROTOCOL_BROKEN');
+  assert.ok((await brokenOff) < 4 * LIMITS.mcpMessageBytes);
   await connection.close();
 });
