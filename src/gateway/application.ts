@@ -128,6 +128,7 @@ interface Answered {
 function finish(gateway: GatewayContext, exchange: Exchange, { request, response, milliseconds }: Answered): Response {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.headers.set(name, value);
   response.headers.set('x-request-id', exchange.requestId);
+  if (gateway.stopping.aborted) response.headers.set('connection', 'close');
   const { route, token, requestId } = exchange;
   gateway.metrics.request(route, response.status, milliseconds);
   gateway.log.info('gateway.request', {

@@ -5,11 +5,20 @@ import type { Duplex } from 'node:stream';
 export class Connections {
   readonly #of = new WeakMap<Request, IncomingMessage>();
   readonly #unhurried = new WeakMap<Duplex, IncomingMessage>();
-  readonly #answers = new WeakMap<Duplex, ServerResponse>();
+  /** The answers of each connection that are not through yet. */
+  readonly #open = new WeakMap<Duplex, Set<ServerResponse>>();
+  #isClosing = false;
 
   /** Takes over what the server does with a connection that breaks HTTP or is too slow. */
   watch(server: Server): void {
-    server.on('request', (incoming, answer) => this.#answers.set(incoming.socket, answer));
+    server.on('request', ({ socket }, answer) => {
+      const open = this.#open.get(socket) ?? new Set();
+      this.#open.set(socket, open.add(answer));
+      answer.once('close', () => {
+        open.delete(answer);
+        if (this.#isClosing && open.size === 0) socket.destroySoon();
+      });
+    });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT' || !this.#isUnhurried(socket)) this.#refuse(error.code, socket);
     });
@@ -30,6 +39,11 @@ export class Connections {
     this.#of.get(request)?.socket.destroy();
   }
 
+  /** From now on a connection ends with its last answer: no other request is waited for on it. */
+  closeWhenAnswered(): void {
+    this.#isClosing = true;
+  }
+
   /** Only until the body is there: the next request on the connection has its usual time. */
   #isUnhurried(socket: Duplex): boolean {
     return this.#unhurried.get(socket)?.complete === false;
@@ -37,8 +51,7 @@ export class Connections {
 
   /** As a server does of itself: nothing is written into an answer that has begun. */
   #refuse(code: string | undefined, socket: Duplex): void {
-    const answer = this.#answers.get(socket);
-    const hasBegun = answer !== undefined && answer.headersSent && !answer.writableFinished;
+    const hasBegun = [...(this.#open.get(socket) ?? [])].some((answer) => answer.headersSent);
     if (socket.writable && !hasBegun) {
       const status = STATUSES[code ?? ''] ?? 400;
       socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`);

@@ -97,6 +97,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     url: `http://${shownHost}:${address.port}`,
     close: async (graceMs = GRACE_MS) => {
+      gateway.connections.closeWhenAnswered();
       stop.abort();
       await closeServer(server, graceMs);
     },
