@@ -55,7 +55,8 @@ async function answer(gateway: GatewayContext, route: Route, arrived: Arrived): 
   const principal = { tenant: token.tenantId, subject: token.subjectId, roles: token.roles };
   await requireFree(gateway, route, principal, params);
   const body = route.body === null ? null : await bodyOf(gateway, request, token);
-  const raw = { principal, token, params, query: readQuery(url), body, request };
+  const { requestId } = exchange;
+  const raw = { principal, token, params, query: readQuery(url), body, request, requestId };
   return route.creates && route.takes === undefined
     ? answerCreating(gateway, route, raw, body)
     : jsonOf(await route.run(gateway, { ...raw, keep: neverKept }), route.status);

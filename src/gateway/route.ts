@@ -15,6 +15,8 @@ export interface Asked<P, Q, B> {
   readonly query: Q;
   readonly body: B;
   readonly request: Request;
+  /** Under which the log names it. */
+  readonly requestId: string;
   /**
    * Keeps the reply of a request that creates, in the very commit that creates; every such route calls it once. What
    * is given apart as `kept` is what a repeated request is answered, where that is not the reply itself.

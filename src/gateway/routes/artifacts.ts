@@ -78,8 +78,8 @@ export const artifactRoutes = [
     status: 200,
     media: 'application/octet-stream',
     creates: false,
-    handle: async ({ gateway: { runtime }, principal, params, request }) =>
-      bytesResponse(await runtime.histories.artifacts.read(principal, params.version_id), request),
+    handle: async ({ gateway, principal, params, ...answering }) =>
+      bytesResponse(gateway, await gateway.runtime.histories.artifacts.read(principal, params.version_id), answering),
   }),
   route({
     id: 'listRecords',

@@ -26,12 +26,12 @@ export const packageRoutes = [
     media: PACKAGE_CONTENT_TYPE,
     status: 200,
     creates: false,
-    handle: async ({ gateway, principal, params, request }) => {
+    handle: async ({ gateway, principal, params, request, requestId }) => {
       const { runtime } = gateway;
       const free = runtime.packages.takePlace(principal);
       try {
         const made = await exportSession(runtime, principal, params.root_frame_id, request.signal);
-        return packageResponse(gateway, made, request, () => {
+        return packageResponse(gateway, made, { request, requestId }, () => {
           made.close();
           free();
         });

@@ -2,7 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { exportSession } from '../../../src/app/index.ts';
-import { isJsonObject, JSON_PROFILES, type JsonObject, readStrictJson, sha256Hex } from '../../../src/core/index.ts';
+import {
+  isJsonObject,
+  JSON_PROFILES,
+  type JsonObject,
+  noLog,
+  readStrictJson,
+  sha256Hex,
+} from '../../../src/core/index.ts';
 import { bytesSource, openPackage } from '../../../src/archive/index.ts';
 import { Connections } from '../../../src/gateway/connections.ts';
 import { packageResponse } from '../../../src/gateway/package-reply.ts';
@@ -127,7 +134,8 @@ check('a package is over for whoever stops reading it, also where the request st
   const request = new Request(world.url);
   const made = await exportSession(runtime, runtime.principal, root, request.signal);
   const pace = { idleMs: 60_000, totalMs: 60_000 };
-  const answer = packageResponse({ connections: new Connections(), pace }, made, request, () => made.close());
+  const gateway = { connections: new Connections(), pace, log: noLog };
+  const answer = packageResponse(gateway, made, { request, requestId: 'r' }, () => made.close());
   assert.equal(staged(world).length > 0, true);
   await answer.body?.cancel();
   assert.deepEqual(staged(world), []);
