@@ -1,6 +1,13 @@
 import type { ShownRequest } from '../approvals/index.ts';
 import type { SupervisionView } from '../autonomy/index.ts';
-import { type CallOutcome, type LedgerCall, outcomeDocument, RESULT_PATHS, shownArguments } from '../calls/index.ts';
+import {
+  type CallOutcome,
+  knownSince,
+  type LedgerCall,
+  outcomeDocument,
+  RESULT_PATHS,
+  shownArguments,
+} from '../calls/index.ts';
 import type { JsonObject, JsonValue } from '../core/index.ts';
 import {
   cutOf,
@@ -115,8 +122,9 @@ export async function viewOfRun(
     ...(await readTurn(tx, principal, run, page)),
     goals: await goalsOf(tx, runId),
   }));
-  const calls = ofItsSize(own.flatMap((one) => one.calls.map((call) => callView(runtime, call))));
-  const summary = counted ?? summaryOf(calls);
+  const told = await knownSince(runtime.calls, principal, own);
+  const calls = ofItsSize(told.flatMap((one) => one.calls.map((call) => callView(runtime, call))));
+  const summary = counted ? await countedSince(runtime, principal, run, counted) : summaryOf(calls);
   const damage = await runtime.runs.damageOf(run);
   const supervision = await runtime.autonomy.supervisionOf(principal, run.place);
   return {
@@ -148,21 +156,22 @@ export async function viewOfRun(
 }
 
 /**
- * How runs of a list stand: what `viewOfRun` says of each, by counting its calls. One statement a run, in one snapshot.
+ * How runs of a list stand: what `viewOfRun` says of each, by counting its calls. One statement a run, in one snapshot;
+ * those of which something is unknown are looked at further.
  */
 export async function standingsOf(
   runtime: Runtime,
   principal: Principal,
   runs: readonly RunRecord[],
 ): Promise<readonly Pick<RunView, 'outcome' | 'reason'>[]> {
-  const unknown = await runtime.store.read('app.run-standings', async (tx) => {
-    const counts: number[] = [];
-    for (const { place } of runs) counts.push((await countCallsOfTurn(tx, principal, place, RESULT_PATHS)).unknown);
-    return counts;
+  const counts = await runtime.store.read('app.run-standings', async (tx) => {
+    const found: RunSummary[] = [];
+    for (const { place } of runs) found.push(await countTurn(tx, principal, place));
+    return found;
   });
   return Promise.all(
     runs.map(async (run, at) => {
-      const summary = { unknown: unknown[at] ?? 0 };
+      const summary = await countedSince(runtime, principal, run, counts[at] ?? NONE);
       const damage = await runtime.runs.damageOf(run);
       return { outcome: damage ? 'unknown' : outcomeOf(run, summary), reason: reasonOf(run, summary) };
     }),
@@ -177,14 +186,36 @@ async function readTurn(tx: ReadTx, principal: Principal, { place }: RunRecord, 
     const last = own.findLast(({ group }) => isOfMainLine(group))?.group ?? null;
     return { own, next, sides: own, last, counted: null };
   }
-  const { calls, done: reportedDone, verified, unknown } = await countCallsOfTurn(tx, principal, place, RESULT_PATHS);
   return {
     own,
     next,
     sides: await sideBranchesOfTurn(tx, principal, place),
     last: await newestReplyOfTurn(tx, principal, place),
-    counted: { calls, reportedDone, verified, unknown },
+    counted: await countTurn(tx, principal, place),
   };
+}
+
+const NONE: RunSummary = { calls: 0, reportedDone: 0, verified: 0, unknown: 0 };
+
+async function countTurn(tx: ReadTx, principal: Principal, place: RunRecord['place']): Promise<RunSummary> {
+  const { calls, done: reportedDone, verified, unknown } = await countCallsOfTurn(tx, principal, place, RESULT_PATHS);
+  return { calls, reportedDone, verified, unknown };
+}
+
+/** What was counted, with what became known since of calls that the ledger leaves unknown: read where there are some. */
+async function countedSince(
+  runtime: Runtime,
+  principal: Principal,
+  { place }: RunRecord,
+  counted: RunSummary,
+): Promise<RunSummary> {
+  if (counted.unknown === 0) return counted;
+  const { groups } = await runtime.store.read('app.run-unknown', (tx) => historyOfTurn(tx, principal, place));
+  const known = await knownSince(runtime.calls, principal, groups);
+  const then = new Set(groups.flatMap(({ calls }) => calls));
+  const since = known.flatMap(({ calls }) => calls.filter((call) => !then.has(call)));
+  const done = since.filter(({ outcome }) => outcome?.state === 'done').length;
+  return { ...counted, reportedDone: counted.reportedDone + done, unknown: counted.unknown - since.length };
 }
 
 /** Null for a group that is no side branch. */

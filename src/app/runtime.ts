@@ -12,6 +12,7 @@ import {
   type CallsContext,
   callScopeText,
   callSessionHooks,
+  isKnownLater,
   HOLDFAST_PROFILE,
   operationTools,
 } from '../calls/index.ts';
@@ -121,10 +122,11 @@ async function assemble(
   const life = await beginLife(store, { clock, ids, leaseMs, faults });
   const { instanceId, comeBack, lost } = life;
   const tools = registryOf(options);
+  const operations = operationsOf(store, tools);
   const sessions: SessionContext = {
     clock,
     ids,
-    hooks: [autonomyHooks, approvalSessionHooks, callSessionHooks, runSessionHooks(clock)],
+    hooks: [autonomyHooks, approvalSessionHooks, callSessionHooks(operations), runSessionHooks(clock)],
   };
   const histories = openHistories({ store, dataDir, context: sessions, given: options.workspaceOf, faults });
   const packages = openSessionPackages({
@@ -139,7 +141,6 @@ async function assemble(
   });
   const keeping = restoreTools(histories.history, store);
   for (const tool of keeping) tools.register(tool);
-  const operations = operationsOf(store, tools);
   const filesystem = openFilesystem({ dataDir });
   const calls: CallsContext = {
     store,
@@ -171,6 +172,7 @@ async function assemble(
     ...histories,
     trees: treesOf(histories),
     tools,
+    isKnownLater: (by, statusRef, triedMs) => isKnownLater(calls, by, statusRef, triedMs),
     instanceId,
     faults,
   });

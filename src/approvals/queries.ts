@@ -56,19 +56,25 @@ WHERE decision_id = ? AND tenant_id = ? AND ${UNUSED} AND (expires_at IS NULL OR
   AND canonical_arguments_sha256 = ? AND policy_revision = ?
 RETURNING ${COLUMNS}`;
 
+/** Its group takes lines. Of a sealed one nothing begins any more: what was allowed there and not used stays as it is. */
+const IN_OPEN_GROUP = `NOT EXISTS (SELECT 1 FROM action_groups g
+  WHERE g.group_id = permission_requests.action_group_id AND g.sealed_at IS NOT NULL)`;
+/** Holds something up, or could still give authority. */
+const OPEN = `(state = 'pending' OR (${UNUSED})) AND ${IN_OPEN_GROUP}`;
+
 /** What has passed its expiry and is pending, or allowed and unused: now, rows. */
 export const LIST_DUE = `SELECT ${COLUMNS} FROM permission_requests WHERE expires_at IS NOT NULL AND expires_at <= ?
-AND (state = 'pending' OR (${UNUSED})) ORDER BY expires_at LIMIT ?`;
+AND ${OPEN} ORDER BY expires_at LIMIT ?`;
 
 /** The requests of a run, or of a group, that still hold or could give authority. */
 export const LIST_OPEN_OF_RUN = `SELECT ${COLUMNS} FROM permission_requests
-WHERE root_frame_id = ? AND run_id = ? AND tenant_id = ? AND (state = 'pending' OR (${UNUSED})) ORDER BY decision_id`;
+WHERE root_frame_id = ? AND run_id = ? AND tenant_id = ? AND ${OPEN} ORDER BY decision_id`;
 export const LIST_PENDING_OF_RUN = `SELECT ${COLUMNS} FROM permission_requests
 WHERE root_frame_id = ? AND run_id = ? AND tenant_id = ? AND state = 'pending' ORDER BY decision_id`;
 export const IS_RUN_WAITING = `SELECT 1 AS waiting FROM permission_requests
 WHERE root_frame_id = ? AND run_id = ? AND tenant_id = ? AND state = 'pending' LIMIT 1`;
 export const LIST_OPEN_OF_GROUP = `SELECT ${COLUMNS} FROM permission_requests
-WHERE action_group_id = ? AND tenant_id = ? AND (state = 'pending' OR (${UNUSED})) ORDER BY decision_id`;
+WHERE action_group_id = ? AND tenant_id = ? AND ${OPEN} ORDER BY decision_id`;
 
 export const PUT_RULE = `
 INSERT INTO permission_rules (rule_id, tenant_id, scope, scope_id, tool, pattern, decision, made_by_kind, made_by,

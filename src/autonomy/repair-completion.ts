@@ -1,4 +1,4 @@
-import { isDecisionOpen, revokeContinuations } from '../approvals/index.ts';
+import { cancelRequests, isDecisionOpen, revokeContinuations } from '../approvals/index.ts';
 import { fail } from '../core/index.ts';
 import { closeAttempts, type Principal, sealGroup } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
@@ -59,7 +59,7 @@ export async function completeRepair(
   }
   const proved = await requireMutable(tx, context, principal, run);
   if (repair.status !== 'started') throw wrongPhase('Completing the repair', repair.status);
-  const groups = await closedGroups(tx, repair, ended);
+  const groups = await closedGroups(tx, context, principal, repair, ended);
   const judgement = judgeGroups(ending.status, groups);
   if (!judgement.supported) throw unsupported(judgement);
   const sealed = await seal(tx, groups, at);
@@ -87,8 +87,17 @@ function endedRepair(repair: AutoRepair, { key, ...ending }: Ending, at: number)
   return { ...ended, completion_request_sha256: doc.repairCompletionDigest(ended) };
 }
 
-/** The bound groups as they end: nothing waits in them, and an unknown outcome closes what is open. */
-async function closedGroups(tx: Tx, repair: AutoRepair, ended: AutoRepair): Promise<BoundGroup[]> {
+/**
+ * The bound groups as they end: nothing waits in them, what was allowed and not used is taken back, since a sealed group
+ * takes no line of it any more, and an unknown outcome closes what is open.
+ */
+async function closedGroups(
+  tx: Tx,
+  context: AutonomyContext,
+  principal: Principal,
+  repair: AutoRepair,
+  ended: AutoRepair,
+): Promise<BoundGroup[]> {
   const groups = await proveRepairAlone(tx, repair);
   const bound = groups.map(({ binding }) => binding);
   const ids = bound.map((binding) => binding.action_group_id);
@@ -97,9 +106,12 @@ async function closedGroups(tx: Tx, repair: AutoRepair, ended: AutoRepair): Prom
   for (const id of ids)
     if (await isDecisionOpen(tx, id))
       throw fail('AUTO_REPAIR_PERMISSION_PENDING', 'A pending permission request stands in the repair.');
-  if (ended.status !== 'outcome_unknown') return groups;
-  for (const id of ids) await closeAttempts(tx, id, ended.completed_at ?? 0);
-  return readBoundGroups(tx, bound);
+  let changed = 0;
+  for (const groupId of ids)
+    changed += (await cancelRequests(tx, context.sessions, principal, { groupId }, 'The repair has ended.')).length;
+  if (ended.status === 'outcome_unknown')
+    for (const id of ids) changed += await closeAttempts(tx, id, ended.completed_at ?? 0);
+  return changed > 0 ? readBoundGroups(tx, bound) : groups;
 }
 
 function unsupported({ refusal, why }: { readonly refusal: 'not_terminal' | 'evidence'; readonly why: string }): Error {

@@ -38,16 +38,17 @@ export interface Found extends Look {
 /**
  * The second transaction of a writing call, in the caller's transaction: receipts, outbox, outcome of the effect,
  * observations, and the `result` on the action ledger with its message. Answers the outcome that it wrote, which is
- * the one that anybody may be told.
+ * the one that anybody may be told. `tell` writes the result: `tellLate` where that comes after the call's own turn.
  */
-export async function finish(tx: Tx, context: CallsContext, of: Ending, found: Found): Promise<CallOutcome> {
+export async function finish(
+  tx: Tx,
+  context: CallsContext,
+  of: Ending,
+  found: Found,
+  tell: (...line: Parameters<typeof appendEvent>) => Promise<unknown> = appendEvent,
+): Promise<CallOutcome> {
   const outcome = await write(tx, context, of, found);
-  await appendEvent(
-    tx,
-    context.sessions,
-    of.principal,
-    resultEvent({ ...of.result, statusRef: of.statusRef }, outcome),
-  );
+  await tell(tx, context.sessions, of.principal, resultEvent({ ...of.result, statusRef: of.statusRef }, outcome));
   return outcome;
 }
 

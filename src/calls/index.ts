@@ -22,6 +22,8 @@ export { type CallOutcome, isFinal, OUTCOME_STATES, type OutcomeState, type Sett
 export { outcomeDocument, outcomeForModel, outcomeLine } from './outcome-rendering.ts';
 export { prepareCall } from './prepare.ts';
 export { propose, type Proposed, type Reply } from './propose.ts';
+export { isKnownLater, NOT_ASKABLE } from './known-later.ts';
+export { knownSince } from './known-since.ts';
 export { outcomeOfLedgerCall } from './ledger-call.ts';
 export { rehearseCall } from './rehearsal.ts';
 export { recordRecovered, recoverCall, type Recovered, type Recovery } from './recover.ts';

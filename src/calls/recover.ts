@@ -28,6 +28,7 @@ import { askStatus } from './status.ts';
 import type { ReadTx } from '../store/index.ts';
 import type { ToolPrincipal } from '../tools/index.ts';
 import { loadStored, type StoredCall } from './stored.ts';
+import { isSealed, tellLate } from './tell-late.ts';
 
 export interface Recovery {
   readonly filesystem: Filesystem;
@@ -102,7 +103,10 @@ async function redeliver(
   stored: StoredCall,
   recovery: Recovery,
 ): Promise<Recovered> {
-  const { call } = stored;
+  const { call, groupId } = stored;
+  // A delivery begins with a line of its group: one that is sealed takes none.
+  if (await context.store.read('calls.sealed', (tx) => isSealed(tx, principal, groupId)))
+    return still(stored, 'It was not delivered again: the repair that it was made for has ended.');
   const invocation = invocationFor(principal, stored, recovery);
   const refusal = await currentRefusal(call, invocation.principal);
   if (refusal) return { ...still(stored, `It was not delivered again: ${refusal.reason}`), refusal };
@@ -207,7 +211,7 @@ async function conclude(
   const found: Found = { finding, ...look, verified: allHold(scope.obligations, look.seen) };
   const ending: Ending = { ...endingOf(principal, stored), settledBy: null, deliveries: delivery };
   try {
-    const outcome = await context.store.write('calls.finish', (tx) => finish(tx, context, ending, found));
+    const outcome = await context.store.write('calls.finish', (tx) => finish(tx, context, ending, found, tellLate));
     return { outcome, recorded: true };
   } catch (error) {
     return { outcome: await rescue(context, ending, finding, error), recorded: false };
@@ -234,8 +238,7 @@ export async function recordRecovered(
   const written = await context.store.write('calls.result', async (tx) => {
     if (outcome.state === 'unknown' && statusRef !== null && (await context.operations.isOver(tx, statusRef)))
       return false;
-    if (!(await isTold(tx, principal, of)))
-      await appendEvent(tx, context.sessions, principal, resultEvent(of, outcome));
+    if (!(await isTold(tx, principal, of))) await tellLate(tx, context.sessions, principal, resultEvent(of, outcome));
     return true;
   });
   if (written || statusRef === null) return outcome;

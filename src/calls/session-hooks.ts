@@ -1,4 +1,5 @@
 import { fail } from '../core/index.ts';
+import type { Operations } from '../operations/index.ts';
 import { type KeptRecords, listGroups, type Principal, type SessionHooks } from '../sessions/index.ts';
 import type { ReadTx } from '../store/index.ts';
 import { ledgerCalls } from './standing.ts';
@@ -6,16 +7,17 @@ import { ledgerCalls } from './standing.ts';
 /**
  * What this room says when a session goes: the operations of its calls, with their receipts, and the effects that were
  * claimed stay, since they are the audit of what was done outside. A session with a call whose outcome is unknown stays
- * until it is settled: SESSION_UNRESOLVED. Wired where the rooms are joined.
+ * until it is settled: SESSION_UNRESOLVED. The operation says whether it is: a sealed ledger takes no line of it. Wired
+ * where the rooms are joined.
  */
-export const callSessionHooks: SessionHooks = {
+export const callSessionHooks = (operations: Pick<Operations, 'isOver'>): SessionHooks => ({
   async keepsOf(tx, rootFrameId, principal): Promise<readonly KeptRecords[]> {
     let started = 0;
     for await (const groupId of groupsOf(tx, principal, rootFrameId))
       for (const call of await ledgerCalls(tx, principal, groupId)) {
         if (call.statusRef === null) continue;
         started += 1;
-        if (call.outcome?.state !== 'unknown') continue;
+        if (call.outcome?.state !== 'unknown' || (await operations.isOver(tx, call.statusRef))) continue;
         const details = { status_ref: call.statusRef };
         throw fail('SESSION_UNRESOLVED', 'The outcome of a call of this session is not known.', { details });
       }
@@ -24,7 +26,7 @@ export const callSessionHooks: SessionHooks = {
       { what: 'effects', count: started },
     ];
   },
-};
+});
 
 async function* groupsOf(tx: ReadTx, principal: Principal, rootFrameId: string): AsyncGenerator<string> {
   for (let after: string | undefined; ; ) {

@@ -7,7 +7,7 @@ import {
   type VerdictKind,
   type WholeOperation,
 } from '../operations/index.ts';
-import { appendEvent, type Principal } from '../sessions/index.ts';
+import type { Principal } from '../sessions/index.ts';
 import type { Invocation } from './attempt.ts';
 import type { CallsContext } from './context.ts';
 import type { Finding } from './classify.ts';
@@ -19,6 +19,7 @@ import { settlingCommand } from './settling-command.ts';
 import { ledgerCalls } from './standing.ts';
 import { askStatus } from './status.ts';
 import { loadStored, type StoredCall } from './stored.ts';
+import { tellLate } from './tell-late.ts';
 
 /** What is needed to read what is stored; with the tools that are known here it says better what settles it. */
 export type StoredContext = Pick<CallsContext, 'operations' | 'clock'> & Partial<Pick<CallsContext, 'tools'>>;
@@ -160,7 +161,7 @@ export async function settleFound(
   found: Found,
 ): Promise<{ readonly outcome: CallOutcome; readonly recorded: boolean }> {
   try {
-    const outcome = await context.store.write('calls.settle', (tx) => finish(tx, context, ending, found));
+    const outcome = await context.store.write('calls.settle', (tx) => finish(tx, context, ending, found, tellLate));
     return { outcome, recorded: true };
   } catch (error) {
     const outcome = await outcomeOfOvertaken(context, ending, found.finding, error);
@@ -225,7 +226,7 @@ export async function settleByPerson(
         ? ({ execution: 'reported_success', impact: 'possible' } as const)
         : ({ execution: 'not_executed', impact: 'none' } as const);
     await settleEffects(tx, { principal, statusRef }, end);
-    await appendEvent(tx, context.sessions, principal, resultEvent(of, outcome));
+    await tellLate(tx, context.sessions, principal, resultEvent(of, outcome));
   });
   return outcome;
 }

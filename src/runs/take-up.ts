@@ -2,6 +2,7 @@ import { HoldfastError } from '../core/index.ts';
 import {
   type CallStanding,
   ledgerResultOf,
+  NOT_ASKABLE,
   outcomeOfStored,
   recordRecovered,
   type Recovered,
@@ -94,5 +95,3 @@ async function recovered(context: RunsContext, { run, signal }: Driving, statusR
     return { outcome: outcome.state === 'unknown' ? { ...outcome, reason: cannotAsk } : outcome, recorded: false };
   }
 }
-
-const NOT_ASKABLE: ReadonlySet<string> = new Set(['TOOL_UNKNOWN', 'TOOL_ARGUMENTS_INVALID']);

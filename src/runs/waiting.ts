@@ -22,8 +22,14 @@ export interface WaitingHost {
   isSupervised(run: RunRecord): Promise<boolean>;
 }
 
-/** How long after a supervised run came to a stand it is looked at again. Milliseconds. */
+/**
+ * How long after a supervised run came to a stand it is looked at again: the first time, and at most. What stands for a
+ * lease to end writes as often as it is looked at. Milliseconds.
+ */
 const FOLLOW_UP_LOOK_MS = 200;
+const LONGEST_REST_MS = 5000;
+
+const RESTED = { rests: 0, resting: false } as const;
 
 interface Waiter {
   readonly principal: Principal;
@@ -35,6 +41,10 @@ interface Waiter {
   /** Being looked at or carried on; `again` where something happened meanwhile. */
   busy: boolean;
   again: boolean;
+  /** How often in a row its supervision stood still without waiting for a person. */
+  rests: number;
+  /** Not looked at until its time is over, whatever is heard. */
+  resting: boolean;
 }
 
 /**
@@ -63,7 +73,7 @@ export class WaitingRuns {
     const known = this.#waiters.get(runId);
     if (known) return known.ended;
     const { promise: ended, resolve: settle, reject: refuse } = Promise.withResolvers<RunRecord>();
-    const waiter: Waiter = { principal, runId, listener, ended, settle, refuse, busy: false, again: false };
+    const waiter: Waiter = { principal, runId, listener, ended, settle, refuse, busy: false, again: false, ...RESTED };
     // Closed already: nothing is looked at any more, or the look would keep the process for ever.
     if (this.#closed) return ended;
     this.#waiters.set(runId, waiter);
@@ -121,10 +131,10 @@ export class WaitingRuns {
 
   async #look(waiter: Waiter): Promise<void> {
     waiter.again = true;
-    if (waiter.busy) return;
+    if (waiter.busy || waiter.resting) return;
     waiter.busy = true;
     try {
-      while (waiter.again && this.#waiters.has(waiter.runId)) {
+      while (waiter.again && !waiter.resting && this.#waiters.has(waiter.runId)) {
         waiter.again = false;
         const ended = await this.#carryOn(waiter);
         if (ended) this.#end(waiter, () => waiter.settle(ended));
@@ -149,20 +159,34 @@ export class WaitingRuns {
     for (const one of tree) this.#above.set(one.runId, waiter);
     const [self] = tree.filter((one) => one.runId === runId);
     if (self && !(await this.#isOpen(self))) return self;
-    if (!ready || this.#closed) return null;
+    if (!ready || this.#closed) {
+      waiter.rests = 0;
+      return null;
+    }
     try {
       const { ended } = await this.#host.resume(principal, runId, listener);
       const record = await ended;
       if (record.state.status === 'waiting_confirmation') waiter.again = true;
       const open = await this.#isOpen(record);
       // A follow-up that was begun meanwhile may wait: its runs are seen at the next look.
-      if (open && !isOpen(record)) setTimeout(() => void this.#look(waiter), FOLLOW_UP_LOOK_MS).unref();
+      if (open && !isOpen(record)) this.#rest(waiter);
       return open ? null : record;
     } catch (error) {
       if (!this.#host.isElsewhere(error)) throw error;
       const record = await this.#host.get(principal, runId);
       return (await this.#isOpen(record)) ? null : record;
     }
+  }
+
+  #rest(waiter: Waiter): void {
+    const restMs = Math.min(FOLLOW_UP_LOOK_MS * 2 ** waiter.rests, LONGEST_REST_MS);
+    waiter.rests += 1;
+    waiter.resting = true;
+    const rested = (): void => {
+      waiter.resting = false;
+      void this.#look(waiter);
+    };
+    setTimeout(rested, restMs).unref();
   }
 
   async #isOpen(record: RunRecord): Promise<boolean> {

@@ -8,6 +8,7 @@ import {
   type HoldfastOptions,
   type Model,
   type Tool,
+  type ToolDefinition,
   tool,
 } from '../../src/index.ts';
 import { newDataFolder } from './new-database.ts';
@@ -29,6 +30,8 @@ export interface SupervisedSetting {
   readonly needsApproval?: boolean;
   /** Happens in each write of the report, before it. */
   readonly beforeWrite?: () => Promise<void>;
+  /** What else the tool that writes the report is; it is idempotent unless told. */
+  readonly toolIs?: Partial<ToolDefinition>;
   /** The session has no folder of its own. */
   readonly noWorkspace?: boolean;
   readonly retries?: { readonly most: number };
@@ -64,7 +67,12 @@ export const honestReviewer = (): Model =>
   }, 'reviewer');
 
 /** A tool that writes the file `report.txt` of a folder. */
-export function reportTool(folder: string, needsApproval = false, beforeWrite?: () => Promise<void>): Tool {
+export function reportTool(
+  folder: string,
+  needsApproval = false,
+  beforeWrite?: () => Promise<void>,
+  more: Partial<ToolDefinition> = {},
+): Tool {
   return tool({
     name: 'write_report',
     description: 'Writes the report.',
@@ -82,6 +90,7 @@ export function reportTool(folder: string, needsApproval = false, beforeWrite?: 
       writeFileSync(join(folder, 'report.txt'), content);
       return { bytes: content.length };
     },
+    ...more,
   });
 }
 
@@ -96,7 +105,7 @@ export async function openSupervised(setting: SupervisedSetting): Promise<Superv
     name: 'writer',
     model: author,
     instructions: 'Write the report.',
-    tools: [reportTool(folder, setting.needsApproval, setting.beforeWrite)],
+    tools: [reportTool(folder, setting.needsApproval, setting.beforeWrite, setting.toolIs)],
     ...(setting.retries ? { retries: setting.retries } : {}),
     autonomy: { reviewer: { model: reviewer }, ...setting.terms },
   });

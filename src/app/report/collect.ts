@@ -1,9 +1,9 @@
 import type { ShownRequest } from '../../approvals/index.ts';
 import type { AutoAssessment } from '../../autonomy/index.ts';
-import { type LedgerCall, sessionCalls, shownArguments } from '../../calls/index.ts';
+import { knownSince, type LedgerCall, sessionCalls, shownArguments } from '../../calls/index.ts';
 import { fail, JSON_PROFILES, LIMITS, readCanonicalJson, redact } from '../../core/index.ts';
-import type { RunRecord } from '../../runs/index.ts';
-import { listGroups, type Principal, ProposedSecrets } from '../../sessions/index.ts';
+import { isFollowUp, type RunRecord } from '../../runs/index.ts';
+import { type ActionGroup, listGroups, type Principal, ProposedSecrets } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
 import { outcomeOf, reasonOf } from '../run-view.ts';
 import type { Runtime } from '../runtime.ts';
@@ -35,11 +35,13 @@ export async function makeReport(
   let allCalls = true;
   for (const run of runs) {
     // A follow-up stands in the turn of the run before it, which tells of its calls.
-    const own = run.parent?.call.startsWith('follow-up/') ? [] : (byTurn.get(turnKey(run)) ?? []);
-    const told = own.map((call) => reportedCall(runtime, run.runId, call));
-    const supervision = run.parent ? null : await runtime.autonomy.supervisionOf(principal, run.place);
+    const own = isFollowUp(run) ? [] : (byTurn.get(turnKey(run)) ?? []);
+    const known = await knownSince(runtime.calls, principal, own);
+    const told = known.flatMap(({ calls: made }) => made.map((call) => reportedCall(runtime, run.runId, call)));
+    const standing = run.parent && !isFollowUp(run) ? null : await runtime.autonomy.supervisionOf(principal, run.place);
+    const supervision = run.parent ? null : standing;
     for (const one of supervision?.advice ?? []) advice.set(one.decision_id, one);
-    reported.push(reportedRun(run, told, supervision));
+    reported.push(reportedRun(run, told, supervision, standing));
     if (calls.length + told.length > LIMITS.reportCalls) allCalls = false;
     else calls.push(...told);
   }
@@ -83,13 +85,18 @@ const isOpen = ({ state: { status } }: RunRecord): boolean => status === 'runnin
 
 const turnKey = ({ place }: Pick<RunRecord, 'place'>): string => `${place.branchId} ${place.turnId}`;
 
+interface TurnGroup {
+  readonly group: Pick<ActionGroup, 'sealedAt'>;
+  readonly calls: readonly LedgerCall[];
+}
+
 /** Reads each session once, however many runs it has. */
 async function callsByTurn(
   { store }: Runtime,
   principal: Principal,
   runs: readonly RunRecord[],
-): Promise<ReadonlyMap<string, LedgerCall[]>> {
-  const found = new Map<string, LedgerCall[]>();
+): Promise<ReadonlyMap<string, readonly TurnGroup[]>> {
+  const found = new Map<string, TurnGroup[]>();
   for (const rootFrameId of new Set(runs.map(({ place }) => place.rootFrameId)))
     await store.read('app.report', (tx) => readSession(tx, principal, rootFrameId, found));
   return found;
@@ -99,16 +106,16 @@ async function readSession(
   tx: ReadTx,
   principal: Principal,
   rootFrameId: string,
-  into: Map<string, LedgerCall[]>,
+  into: Map<string, TurnGroup[]>,
 ): Promise<void> {
   const calls = await sessionCalls(tx, principal, rootFrameId);
   let after: string | undefined;
   do {
     const page = await listGroups(tx, principal, rootFrameId, after === undefined ? {} : { after });
-    for (const { groupId, branchId, turnId } of page.items) {
+    for (const { groupId, branchId, turnId, sealedAt } of page.items) {
       const key = `${branchId} ${turnId}`;
       const list = into.get(key) ?? [];
-      list.push(...(calls.get(groupId) ?? []));
+      list.push({ group: { sealedAt }, calls: calls.get(groupId) ?? [] });
       into.set(key, list);
     }
     after = page.next ?? undefined;
@@ -136,6 +143,7 @@ function reportedRun(
   run: RunRecord,
   calls: readonly ReportedCall[],
   supervision: ReportedRun['supervision'],
+  standing: ReportedRun['supervision'],
 ): ReportedRun {
   const { runId, place, agent, task, state, parent, turnsUsed: turns, createdAt, updatedAt } = run;
   const summary = { unknown: calls.filter((call) => call.outcome?.state === 'unknown').length };
@@ -155,17 +163,19 @@ function reportedRun(
     costMicros: Math.round(run.cost * 1_000_000),
     createdAt,
     updatedAt,
-    resolve: resolveOf(run, outcome, supervision),
+    resolve: resolveOf(run, outcome, standing),
   };
 }
 
 const LIVE: ReadonlySet<string> = new Set(['running', 'candidate', 'reviewing', 'repairing']);
 
+/** A follow-up goes on with the run that it follows, as long as that one's supervision does. */
 function resolveOf(
   run: RunRecord,
   outcome: ReportedRun['outcome'],
   supervision: ReportedRun['supervision'],
 ): string | null {
+  if (isFollowUp(run) && !(supervision && LIVE.has(supervision.status))) return null;
   const resume = `holdfast runs resume ${run.parent?.runId ?? run.runId}`;
   if (outcome === 'interrupted' || run.state.status === 'failed') return resume;
   if (run.state.status === 'completed' && supervision && LIVE.has(supervision.status)) return resume;

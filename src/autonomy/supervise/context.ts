@@ -1,7 +1,7 @@
 import type { Approvals } from '../../approvals/index.ts';
 import type { FaultPoints } from '../../core/index.ts';
 import type { RunRecord } from '../../runs/index.ts';
-import type { SessionHistory, SessionPen, SessionTicket } from '../../sessions/index.ts';
+import type { Principal, SessionHistory, SessionPen, SessionTicket } from '../../sessions/index.ts';
 import type { Store } from '../../store/index.ts';
 import type { ToolRegistry } from '../../tools/index.ts';
 import type { AutonomyContext, TreeCheck } from '../context.ts';
@@ -17,6 +17,8 @@ export interface SuperviseContext {
   readonly directoryOf: (rootFrameId: string) => Promise<string | null>;
   readonly trees: TreeCheck;
   readonly tools: ToolRegistry;
+  /** Whether more of an unknown call, last tried since that time, may be known later without anybody's word. */
+  readonly isKnownLater: (principal: Principal, statusRef: string, triedMs: number) => Promise<boolean>;
   /** This process in `instances`. */
   readonly instanceId: string;
   readonly faults: FaultPoints;

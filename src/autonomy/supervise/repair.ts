@@ -1,6 +1,7 @@
 import { isDecisionOpen } from '../../approvals/index.ts';
 import { ledgerCalls } from '../../calls/index.ts';
 import { displayText, LIMITS } from '../../core/index.ts';
+import type { RunRecord } from '../../runs/index.ts';
 import { appendEvent, openGroup, requirePen } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
 import { codeOf } from '../errors.ts';
@@ -78,6 +79,28 @@ export async function endRepair(context: SuperviseContext, run: AuthorRun, repai
   }
   await context.faults.reach('auto-repair-ended');
   return true;
+}
+
+/**
+ * Whether a repair that came to a stand on an unknown call may come to know more of it, as after its lease. `triedMs`:
+ * when it was taken up for that stand.
+ */
+export async function isKnownLater(
+  { store, isKnownLater: isLater }: SuperviseContext,
+  { principal, state }: Pick<RunRecord, 'principal' | 'state'>,
+  { execution_group_ids: groupIds }: AutoRepair,
+  triedMs: number,
+): Promise<boolean> {
+  if (state.status !== 'failed' || state.code !== 'OUTCOME_UNKNOWN') return false;
+  const unknown = await store.read('autonomy.repair.unknown', async (tx) => {
+    const found: string[] = [];
+    for (const groupId of groupIds)
+      for (const { outcome, statusRef } of await ledgerCalls(tx, principal, groupId))
+        if (outcome?.state === 'unknown' && statusRef !== null) found.push(statusRef);
+    return found;
+  });
+  for (const statusRef of unknown) if (await isLater(principal, statusRef, triedMs)) return true;
+  return false;
 }
 
 /** None where they are too many, or where the workspace cannot be read: what is read next says so, and ends the run. */

@@ -21,7 +21,7 @@ import { budgetDocument, goesInCircles, overspent, recordedBudgets, type Reached
 import { isCandidate, isUnreadable, readResult, recordResult } from './candidate.ts';
 import { alone, type SuperviseContext } from './context.ts';
 import { type Next, nextStep } from './next-step.ts';
-import { beginRepair, endRepair, repairRequest } from './repair.ts';
+import { beginRepair, endRepair, isKnownLater, repairRequest } from './repair.ts';
 import { beginReview, dropReview, endReview, isReviewOf, openReview } from './review.ts';
 import { runsOfTurn, type Standing, standingOf, spentOf, turnsOf } from './standing.ts';
 import type { SupervisionTerms } from './terms.ts';
@@ -263,6 +263,7 @@ export class Supervisor implements Supervision {
     const context = this.#context;
     const budgets = recordedBudgets(standing.run.budgets);
     const maxTurns = budgets.repair_turns_per_round;
+    const triedMs = context.autonomy.sessions.clock.nowMs();
     const stands = await followUp({ key: repair.repair_run_id, content: repairRequest(findings), maxTurns });
     const now = await this.#standing(run);
     const at = now?.repairs.find((one) => one.repair_run_id === repair.repair_run_id);
@@ -277,6 +278,8 @@ export class Supervisor implements Supervision {
     }
     // Whoever stops a repair means that no other begins in its place.
     if (signal.aborted || stands.state.status === 'stopped') return this.#stop(run, now);
+    // Ended now it would be unknown for good: it stands until whoever takes it up can know more.
+    if (await isKnownLater(context, stands, at, triedMs)) return false;
     return this.#endRepair(run, at.repair_run_id);
   }
 
