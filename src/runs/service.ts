@@ -126,6 +126,7 @@ export class Runs {
       (run.state.status === 'stopped' || (await isModelless(this.#context.calls, run)))
     )
       throw notTaken(run);
+    await this.#supervised.requireOpen(run);
     await requireTakeable(this.#context.calls, run, instanceId);
     await requireKnownBranch(this.#context, run);
     const agent = agentFor(run, this.#agent(run.agent));

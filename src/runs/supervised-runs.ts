@@ -1,6 +1,7 @@
+import { fail } from '../core/index.ts';
 import type { CarriedRuns, RunHandle } from './carried-runs.ts';
 import type { Agent, Driving, RunListener, RunsContext } from './context.ts';
-import { beginFollowUp } from './follow-up.ts';
+import { beginFollowUp, isFollowUp } from './follow-up.ts';
 import type { RunRecord } from './model.ts';
 import { requireRun } from './run-store.ts';
 import type { FollowUp } from './supervision.ts';
@@ -30,6 +31,14 @@ export class SupervisedRuns {
     const { supervision, calls } = this.#context;
     if (!supervision || run.parent) return false;
     return calls.store.read('runs.supervised', (tx) => supervision.isOpen(tx, run.principal, run));
+  }
+
+  /** RUN_ENDED for a follow-up of which the supervision has ended: what it would do belongs to nothing any more. */
+  async requireOpen(run: RunRecord): Promise<void> {
+    const { supervision, calls } = this.#context;
+    if (!supervision || !isFollowUp(run)) return;
+    if (await calls.store.read('runs.supervised', (tx) => supervision.isOver(tx, run)))
+      throw fail('RUN_ENDED', 'The supervision that this run was begun under has ended.');
   }
 
   /** What is done about a run of its own once its own turns are over, or wait; false where nothing is. */

@@ -39,6 +39,8 @@ export interface Supervision {
   begun(tx: Tx, run: Pick<RunRecord, 'runId' | 'agent' | 'principal' | 'place'>): Promise<void>;
   /** Whether something is left to be done about a run that has ended. */
   isOpen(tx: ReadTx, principal: Principal, run: RunRecord): Promise<boolean>;
+  /** Whether a follow-up has nothing left to do, since what it was begun for has ended: it begins nothing more. */
+  isOver(tx: ReadTx, followUp: RunRecord): Promise<boolean>;
   /**
    * After a run came to a stand: settles when the supervision has ended too, or waits for a person. False where nobody
    * supervises the run: nothing was done, and it stands as it did.

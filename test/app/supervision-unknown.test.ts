@@ -68,6 +68,10 @@ check('an unknown call of a repair that is over is settled by whoever knows, and
   assert.deepEqual([report.counts.unknown, report.runs.map(({ resolve }) => resolve)], [0, [null, null]]);
   assert.deepEqual((await autonomy.auditRuns(principal, sessionId)).problems, []);
   assert.equal((await operations.audit()).passed, true);
+  const tree = await runtime.runs.tree(principal, runId);
+  const repair = tree.find(({ parent }) => parent !== null);
+  await assert.rejects(runtime.runs.resume(principal, repair?.runId ?? ''), { code: 'RUN_ENDED' });
+  assert.deepEqual(await runtime.runs.tree(principal, runId), tree);
   await removeSession(runtime, principal, sessionId);
   await assert.rejects(runtime.runs.get(principal, runId), { code: 'RUN_NOT_FOUND' });
   await world.holdfast.close();

@@ -5,6 +5,7 @@ import { ProposedSecrets } from '../../sessions/index.ts';
 import { type AssessmentEnding, completeAssessment, startAssessment } from '../assessments.ts';
 import { codeOf } from '../errors.ts';
 import { type AutoAssessment, OUTCOMES, RISKS } from '../model.ts';
+import * as sql from '../queries.ts';
 import { type Answer, askReviewer, textOf } from './ask.ts';
 import type { AuthorRun, SuperviseContext } from './context.ts';
 import type { Standing } from './standing.ts';
@@ -112,30 +113,57 @@ async function assess(
   await endAdvice(context, run, id, adviceOf(answer));
 }
 
-/** Ends an assessment; where the request was decided meanwhile it ends as failed, and allows nothing. */
+/** What an end meets that somebody else has written meanwhile. */
+const OVERTAKEN: ReadonlySet<string> = new Set(['AUTO_KEY_CONFLICT', 'AUTO_WRONG_PHASE']);
+
+/**
+ * Ends an assessment; where the request was decided meanwhile it ends as failed, and allows nothing. One that somebody
+ * else has ended stays as it is.
+ */
 async function endAdvice(
   context: SuperviseContext,
   run: AuthorRun,
   id: string,
   ending: Omit<AssessmentEnding, 'key'>,
 ): Promise<void> {
-  const write = (how: Omit<AssessmentEnding, 'key'>) =>
-    context.store.write('autonomy.assessment.complete', (tx) =>
-      completeAssessment(tx, context.autonomy, run.principal, id, { key: `${id}:end`, ...how }),
-    );
   try {
-    await write(ending);
+    await context.store.write('autonomy.assessment.complete', (tx) =>
+      completeAssessment(tx, context.autonomy, run.principal, id, { key: `${id}:end`, ...ending }),
+    );
   } catch (error) {
-    if (codeOf(error) !== 'AUTO_PERMISSION_DECIDED') throw error;
+    const code = codeOf(error);
+    if (code !== null && OVERTAKEN.has(code) && (await hasEnded(context, run, id))) return;
+    if (code !== 'AUTO_PERMISSION_DECIDED') throw error;
     const public_summary = 'The request was decided before the advice was there.';
-    await write({ status: 'failed', outcome: 'failed', risk: 'unknown', assessment: { public_summary } });
+    await endAdvice(context, run, id, {
+      status: 'failed',
+      outcome: 'failed',
+      risk: 'unknown',
+      assessment: { public_summary },
+    });
   }
 }
 
+async function hasEnded({ store }: SuperviseContext, { principal }: AuthorRun, id: string): Promise<boolean> {
+  const row = await store.read('autonomy.assessment', (tx) => tx.get(sql.FIND_ASSESSMENT, [id, principal.tenant]));
+  return row !== undefined && sql.ASSESSMENTS.read(row).status !== 'started';
+}
+
 /** Ends an assessment that nobody will carry out any more. */
-export function dropAdvice(context: SuperviseContext, run: AuthorRun, id: string, why: string): Promise<void> {
+function dropAdvice(context: SuperviseContext, run: AuthorRun, id: string, why: string): Promise<void> {
   const ending = { status: 'unavailable', outcome: 'unavailable', risk: 'unknown' } as const;
   return endAdvice(context, run, id, { ...ending, assessment: { public_summary: why } });
+}
+
+/** Ends whatever advice was begun and has not ended: nobody gives it any more, and no run ends over it. */
+export async function dropOpenAdvice(
+  context: SuperviseContext,
+  run: AuthorRun,
+  { assessments }: Standing,
+  why: string,
+): Promise<void> {
+  for (const { assessment_id: id, status } of assessments)
+    if (status === 'started') await dropAdvice(context, run, id, why);
 }
 
 /** An answer as advice. What cannot be read allows nothing. Pure. */

@@ -16,7 +16,7 @@ import type { AutoRun, TerminalStatus } from '../model.ts';
 import { bindRepairGroup } from '../repairs.ts';
 import { startRun } from '../start-run.ts';
 import { requireRun } from '../usable.ts';
-import { advise, dropAdvice } from './advice.ts';
+import { advise, dropOpenAdvice } from './advice.ts';
 import { budgetDocument, goesInCircles, overspent, recordedBudgets, type Reached, type Spent } from './budgets.ts';
 import { isCandidate, isUnreadable, readResult, recordResult } from './candidate.ts';
 import { alone, type SuperviseContext } from './context.ts';
@@ -40,6 +40,9 @@ const OVERTAKEN: ReadonlySet<string> = new Set(['AUTO_KEY_CONFLICT', 'AUTO_WRONG
 
 /** A repair has to start from files that can be put back. */
 const NO_WORKSPACE = 'repair_needs_workspace';
+
+/** Of advice that a process had begun before the run went on. */
+const DECIDED = 'The request was decided before the advice was there.';
 
 const UNBOUNDED: TurnBounds = {
   refusal: null,
@@ -90,6 +93,13 @@ export class Supervisor implements Supervision {
   async isOpen(tx: ReadTx, _principal: Principal, run: RunRecord): Promise<boolean> {
     const last = (await runsOfTurn(tx, run.place)).at(-1);
     return last !== undefined && isOpen(last);
+  }
+
+  async isOver(tx: ReadTx, run: RunRecord): Promise<boolean> {
+    const last = (await runsOfTurn(tx, run.place)).at(-1);
+    if (last === undefined || !isOpen(last)) return true;
+    const { repairs } = await standingOf(tx, last);
+    return !repairs.some((one) => one.repair_run_id === followUpKey(run) && one.status === 'started');
   }
 
   /** In the commit of a reply of a repair: its group is bound before anything stands in it. */
@@ -195,6 +205,7 @@ export class Supervisor implements Supervision {
     const { run, signal } = supervised;
     const budgets = recordedBudgets(standing.run.budgets);
     const leftMs = budgets.wall_time_s * 1000 - spent.sinceCandidateMs;
+    if (next.step !== 'stand' && next.step !== 'carry_on_repair') await dropOpenAdvice(context, run, standing, DECIDED);
     switch (next.step) {
       case 'stand':
         if (terms.permissionReviewer) {
@@ -280,6 +291,7 @@ export class Supervisor implements Supervision {
     if (signal.aborted || stands.state.status === 'stopped') return this.#stop(run, now);
     // Ended now it would be unknown for good: it stands until whoever takes it up can know more.
     if (await isKnownLater(context, stands, at, triedMs)) return false;
+    await dropOpenAdvice(context, run, now, DECIDED);
     return this.#endRepair(run, at.repair_run_id);
   }
 
@@ -308,8 +320,7 @@ export class Supervisor implements Supervision {
   async #stop(run: RunRecord, standing: Standing): Promise<boolean> {
     const context = this.#context;
     const why = 'The supervision was stopped.';
-    for (const { assessment_id: id, status } of standing.assessments)
-      if (status === 'started') await dropAdvice(context, run, id, why);
+    await dropOpenAdvice(context, run, standing, why);
     const review = openReview(standing.run, standing.reviews);
     if (review) await dropReview(context, run, review, why);
     const repair = standing.repairs.find((one) => one.status === 'started');
