@@ -3,7 +3,7 @@ import { canonicalJson } from '../core/index.ts';
 import { type ActionGroup, eventsNaming, type Principal, requireGroup } from '../sessions/index.ts';
 import type { ReadTx, Row } from '../store/index.ts';
 import * as doc from './documents.ts';
-import { requireProof, unproved } from './errors.ts';
+import { isOfRecords, requireProof, unproved } from './errors.ts';
 import type { EventLog } from './event-log.ts';
 import type { AutoAssessment, AutoEvent, RunScope } from './model.ts';
 import { checkAdvice } from './verdicts.ts';
@@ -25,6 +25,7 @@ export async function readAction(tx: ReadTx, principal: Principal, decisionId: s
     const naming = { decision_id: decisionId };
     return { request, group, pending: await eventsNaming(tx, group.groupId, 'permission_pending', naming) };
   } catch (cause) {
+    if (!isOfRecords(cause)) throw cause;
     throw unproved(ASSESSMENT, 'the action it is about cannot be proved', cause);
   }
 }

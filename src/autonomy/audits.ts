@@ -5,7 +5,7 @@ import { readAction } from './assessment-proof.ts';
 import { eventsOfAudit } from './audit-events.ts';
 import type { AutonomyContext } from './context.ts';
 import { scopeOf } from './documents.ts';
-import { codeOf, requireProof } from './errors.ts';
+import { isOfRecords, requireProof } from './errors.ts';
 import { EventLog } from './event-log.ts';
 import { eventOf } from './events.ts';
 import { countField, wordField } from './fields.ts';
@@ -104,7 +104,7 @@ async function auditRow(
     await proveAudit(tx, context, principal, events);
     return row;
   } catch (error) {
-    if (codeOf(error) === null) throw error;
+    if (!isOfRecords(error)) throw error;
     return unproven(row);
   }
 }

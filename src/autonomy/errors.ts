@@ -30,3 +30,9 @@ export function wrongPhase(what: string, status: string): HoldfastError {
 
 /** The code of an error of ours, or null. */
 export const codeOf = (error: unknown): ErrorCode | null => (error instanceof HoldfastError ? error.code : null);
+
+/** Whether an error says that what is stored does not hold together: not that the store could not be read just now. */
+export function isOfRecords(error: unknown): boolean {
+  const code = codeOf(error);
+  return code !== null && !code.startsWith('STORE_');
+}

@@ -47,10 +47,11 @@ async function requireRepairing(tx: ReadTx, binding: RepairBinding): Promise<voi
 
 /** In the transaction that moves the branch back. */
 async function onRevert(tx: Tx, { rootFrameId, branchId, checkpointId, at }: Reverted): Promise<void> {
-  const row = await tx.get(sql.ACTIVE_RUN, [rootFrameId, branchId]);
+  // Whatever of the run cannot be read, the branch goes back, and the mark can be put there.
+  const row = await tx.get(sql.ACTIVE_RUN_ID, [rootFrameId, branchId]);
   if (!row) return;
-  const { run_id } = sql.RUNS.read(row);
-  await tx.run(sql.ABANDON_RUN, [at, checkpointId, run_id]);
-  for (const binding of (await tx.all(sql.BINDINGS_OF_RUN, [run_id])).map(sql.BINDINGS.read))
-    await revokeContinuations(tx, binding.action_group_id);
+  const runId = String(row['run_id']);
+  await tx.run(sql.ABANDON_RUN, [at, checkpointId, runId]);
+  for (const { action_group_id: groupId } of await tx.all(sql.GROUPS_OF_RUN, [runId]))
+    await revokeContinuations(tx, String(groupId));
 }

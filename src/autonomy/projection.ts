@@ -4,7 +4,7 @@ import type { ReadTx } from '../store/index.ts';
 import { fold } from './advance.ts';
 import type { AutonomyContext } from './context.ts';
 import { candidateFields, scopeOf } from './documents.ts';
-import { codeOf, requireProof } from './errors.ts';
+import { isOfRecords, requireProof } from './errors.ts';
 import { eventsOfRun } from './events.ts';
 import { isTerminal } from './machine.ts';
 import type { AutoEvent, AutoRun, RunProjection } from './model.ts';
@@ -41,7 +41,7 @@ export async function projectRun(
     await proveRunWith(tx, context, principal, run, all);
     return { run: runView(fold(shown), shown), ...place, events: shown };
   } catch (error) {
-    if (codeOf(error) === null) throw error;
+    if (!isOfRecords(error)) throw error;
     return {
       run: unsafeView(row === undefined ? null : String(row['status']), shown),
       ...place,

@@ -169,8 +169,11 @@ export const RUN_BY_ID = `SELECT ${RUNS.columns()} FROM auto_mode_runs WHERE run
 export const RUN_BY_KEY = `SELECT ${RUNS.columns()} FROM auto_mode_runs WHERE root_frame_id = ? AND idempotency_key = ?`;
 export const RUN_TAKEN = `SELECT 1 AS taken FROM auto_mode_runs
 WHERE run_id = ? OR (root_frame_id = ? AND branch_id = ? AND turn_id = ? AND execution_id = ?)`;
-export const ACTIVE_RUN = `SELECT ${RUNS.columns()} FROM auto_mode_runs WHERE root_frame_id = ? AND branch_id = ?
+const ACTIVE = `FROM auto_mode_runs WHERE root_frame_id = ? AND branch_id = ?
 AND trust_state = 'local' AND finished_at IS NULL AND abandoned_at IS NULL`;
+export const ACTIVE_RUN = `SELECT ${RUNS.columns()} ${ACTIVE}`;
+export const ACTIVE_RUN_ID = `SELECT run_id ${ACTIVE}`;
+export const GROUPS_OF_RUN = 'SELECT action_group_id FROM repair_execution_groups WHERE run_id = ?';
 export const RUNS_OF_ROOT = `SELECT ${RUNS.columns()} FROM auto_mode_runs WHERE root_frame_id = ? ORDER BY created_at, run_id`;
 /** Every run of one turn of a branch, the oldest first. */
 export const RUNS_OF_TURN = `SELECT ${RUNS.columns()} FROM auto_mode_runs

@@ -85,6 +85,18 @@ check('repairs end with their budget, and what is found twice is a loop', async 
   ]);
 });
 
+check('a repair that leaves every byte as it was verifies nothing, whatever the next review says', async (t) => {
+  let asked = 0;
+  const fickle = functionModel(() => {
+    asked += 1;
+    return JSON.stringify(
+      asked === 1 ? { verdict: 'issues', findings: [WRONG] } : { verdict: 'pass', summary: 'Fine.' },
+    );
+  }, 'fickle');
+  const end = await ends(t, { author: authorOf('total 41'), reviewer: fickle });
+  assert.deepEqual(end, ['completed_with_issues', 'reviews_disagree', null, 2, 1]);
+});
+
 check('only what a reviewer can be held to counts: anything else is no review', async (t) => {
   const unavailable = (review: number) => [
     'review_unavailable',

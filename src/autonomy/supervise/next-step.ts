@@ -61,17 +61,23 @@ function ofCandidate(standing: Standing, budgets: AutonomyBudgets, spent: Spent)
     return refused ? end('review_unavailable', 'reviewer_unavailable', refused) : { step: 'review' };
   const findings = findingsOf(standing, newest);
   if (newest.verdict === 'pass') {
-    // A material finding of an earlier review of these same bytes stands against them, whatever a later one says.
-    const against = standing.findings.some(
-      (finding) => finding.candidate_id === standing.run.candidate_id && MATERIAL.has(finding.severity),
-    );
-    return against ? end('completed_with_issues', 'reviews_disagree') : { step: 'verify' };
+    return isFoundWrong(standing) ? end('completed_with_issues', 'reviews_disagree') : { step: 'verify' };
   }
   if (standing.run.mode !== 'auto_fix') return end('completed_with_issues', 'findings');
   const open = findings.filter(({ status }) => status === 'open' || status === 'unaddressed');
   if (open.length === 0) return end('completed_with_issues', 'no_finding_to_repair');
   const stop = noRepair(budgets, spent);
   return stop ? end('completed_with_issues', 'findings', stop) : { step: 'repair', findings: open };
+}
+
+/**
+ * A material finding of an earlier review of these same bytes stands against them, whatever a later one says, and under
+ * whatever name: a repair that changed nothing makes the same result another candidate.
+ */
+function isFoundWrong({ run, reviews, findings }: Standing): boolean {
+  const same = reviews.filter((one) => one.candidate_snapshot_sha256 === run.candidate_snapshot_sha256);
+  const names = new Set(same.map((review) => review.candidate_id));
+  return findings.some((finding) => names.has(finding.candidate_id) && MATERIAL.has(finding.severity));
 }
 
 function ofRepair(standing: Standing): Next {

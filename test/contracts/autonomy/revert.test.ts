@@ -116,3 +116,16 @@ check('a session that is deleted takes its runs along, sealed ledgers included',
     assert.equal(countOf(world, table), 0, table);
   assert.equal(countOf(world, 'action_events'), 0);
 });
+
+check('a branch goes back also where the row of its supervised run cannot be read', async () => {
+  await using world = await openAutonomyWorld();
+  await start(world);
+  const cursors = { autoEvent: await world.autonomy.eventCursor(OWNER, world.root) };
+  await checkpoint(world, { checkpointId: 'checkpoint-before', cursors });
+  await checkpoint(world, { checkpointId: 'checkpoint-undo', reason: 'before_revert', cursors });
+  behind(world, (db) => db.exec("UPDATE auto_mode_runs SET budgets_json = '{ }'"));
+  const metadata = { reverted_to: 'checkpoint-before', undo_checkpoint_id: 'checkpoint-undo' };
+  await checkpoint(world, { checkpointId: 'checkpoint-back', reason: 'revert_continue', cursors, metadata });
+  const row = rawRow(world, 'SELECT abandoned_by_checkpoint_id FROM auto_mode_runs');
+  assert.equal(row['abandoned_by_checkpoint_id'], 'checkpoint-back');
+});
