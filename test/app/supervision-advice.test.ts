@@ -26,11 +26,12 @@ check('advice that a dead process had begun keeps no run from its end once its r
   for (let request = first.pending[0]; request; ) {
     const { autonomy, approvals, principal } = world.holdfast.runtime;
     const { requestId, digest, document } = request;
+    const { action_digest: actionDigest } = document as { action_digest: string };
     await autonomy.startAssessment(principal, first.supervision?.autoRunId ?? '', {
       assessmentId: `advice-${requestId}`,
       auditId: `audit-${requestId}`,
       decisionId: requestId,
-      actionDigest: String(document['action_digest']),
+      actionDigest,
       policyVersion: 'somebody:1:0',
       key: `advice:${requestId}`,
     });
