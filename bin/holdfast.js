@@ -20,7 +20,9 @@ if (major < 22 || (major === 22 && minor < 18)) {
   const sources = new URL('../src/cli/index.ts', import.meta.url);
   const inCheckout = existsSync(sources);
   if (inCheckout) module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/node', import.meta.url)));
-  const { fatal, main } = await import(inCheckout ? sources : new URL('../dist/cli/index.js', import.meta.url));
+  const { endedEarly, fatal, main } = await import(
+    inCheckout ? sources : new URL('../dist/cli/index.js', import.meta.url)
+  );
   process.umask(0o077);
   // A reader that went away (`| head`) is no reason to stop half-way, nor to say anything.
   for (const stream of [process.stdout, process.stderr])
@@ -34,7 +36,10 @@ if (major < 22 || (major === 22 && minor < 18)) {
     isEnding = true;
     process.exit(await fatal(error, process.argv.slice(2), process).catch(() => 2));
   });
+  const onExit = () => (process.exitCode = endedEarly(Number(process.exitCode ?? 0), process));
+  process.on('exit', onExit);
   process.exitCode = await main(process.argv.slice(2), process);
+  process.off('exit', onExit);
   // All is done, told and closed. What a configuration or a tool left open (a pool of connections, a timer) is not waited
   // for longer than this; where nothing is open the process has ended before.
   for (const stream of [process.stdout, process.stderr]) await new Promise((written) => stream.write('', written));

@@ -19,12 +19,10 @@ export function define(command: Command, context: CommandContext): void {
     .description('What waits for a decision, oldest first; with --all every request, newest first')
     .option('--all', 'Decided ones too')
     .option('--after <request>', 'The page that follows this one')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((options: RunOptions & { all?: boolean; after?: string }) => run(() => list(context, options)));
   command
     .command('show <request>')
     .description('One request, with the digest of exactly what is shown')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((id: string, options: RunOptions) => run(() => show(context, id, options)));
   decision(command, context, 'approve', 'Let exactly this run, once');
   decision(command, context, 'reject', 'Do not let it run; the message goes to the model');
@@ -34,7 +32,6 @@ export function define(command: Command, context: CommandContext): void {
     .requiredOption('--arguments <json>', 'The whole arguments as they should be')
     .option('--digest <digest>', 'The digest that was shown')
     .option('--message <text>', 'A word to keep with the decision')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((id: string, options: DecideOptions & { arguments: string }) => run(() => edit(context, id, options)));
 }
 
@@ -44,7 +41,6 @@ function decision(command: Command, context: CommandContext, verb: 'approve' | '
     .description(about)
     .option('--digest <digest>', 'The digest that was shown')
     .option('--message <text>', 'A word to keep with the decision')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((id: string, options: DecideOptions) =>
       context.run(() => decide(context, id, options, { decision: verb })),
     );
@@ -69,9 +65,12 @@ async function list(context: CommandContext, options: RunOptions & { all?: boole
           (one) => `${one.requestId}  ${colours.yellow(standing(one))}  ${one.tool} ${one.argumentsText}`,
         ),
         ...page.damaged.map(
-          ({ requestId, code }) => `${requestId}  ${colours.red('damaged')}  ${code}; to see it: holdfast audit`,
+          ({ requestId, code }) =>
+            `${requestId}  ${colours.red('damaged')}  ${code}; to see it: ${colours.command('holdfast audit')}`,
         ),
-        ...(page.next === null ? [] : [moreLine('approvals list', { all: options.all }, `--after ${page.next}`)]),
+        ...(page.next === null
+          ? []
+          : [moreLine(colours, 'approvals list', { all: options.all }, `--after ${page.next}`)]),
       ],
     });
     return 0;

@@ -4,6 +4,7 @@ import { displayText, fail, JSON_PROFILES, nodeFileSystem, readFileWithin, wrapF
 import type { CommandContext, ExitCode } from './commands.ts';
 import type { Result } from './output.ts';
 import { readKeyFile, readSmallFile, writeNewFile } from './small-files.ts';
+import { spelled } from './shell-word.ts';
 import { checkTarget } from './target-file.ts';
 import { type RunOptions, withEveryTool } from './with-runtime.ts';
 
@@ -19,7 +20,6 @@ export function define(command: Command, context: CommandContext): void {
     .option('--head <file>', 'Hold everything against this head, made before and stored elsewhere')
     .option('--make-head <file>', 'Make the head of everything as it is now: a new file, to be stored elsewhere')
     .option('--key <file>', 'The key of the head, made by `holdfast keys new`; to check, its public line is enough')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((options: Options) =>
       context.run(async () => {
         if (options.head !== undefined && options.makeHead !== undefined)
@@ -34,7 +34,8 @@ async function make(context: CommandContext, file: string, options: Options): Pr
     what: 'the head',
     path: file,
     name: 'holdfast.head',
-    command: (path) => `holdfast audit --make-head ${path}`,
+    command: (path) =>
+      `holdfast audit --make-head ${path}${options.key === undefined ? '' : ` --key ${spelled(options.key)}`}`,
   });
   const key = options.key === undefined ? null : readKeyFile(options.key);
   return withEveryTool(context, options, async ({ runtime }) => {

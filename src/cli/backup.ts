@@ -1,21 +1,24 @@
 import type { Command } from 'commander';
-import { backUpDataFolder, readConfiguration } from '../app/index.ts';
+import { backUpDataFolder } from '../app/index.ts';
 import type { CommandContext } from './commands.ts';
 import { checkTarget } from './target-file.ts';
+import { dataFolderOf, type RunOptions } from './with-runtime.ts';
 
 /** `holdfast backup --to FILE`: one new file with a consistent, checked state, made while Holdfast works. */
-export function define(command: Command, { output, terminal, run }: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
+  const { output, run } = context;
   command
     .requiredOption('--to <file>', 'The backup to make; a file that exists is not overwritten')
-    .action((options: { dataDir?: string; to: string }) =>
+    .action((options: RunOptions & { to: string }) =>
       run(async () => {
         checkTarget({
           what: 'the backup',
           path: options.to,
           name: 'holdfast-backup.db',
           command: (path) => `holdfast backup --to ${path}`,
+          existsCode: 'STORE_TARGET_EXISTS',
         });
-        const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir });
+        const dataDir = await dataFolderOf(context, options);
         const { bytes } = await backUpDataFolder({ dataDir, target: options.to });
         output.result({
           document: { state: 'done', bytes },

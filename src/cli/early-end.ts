@@ -1,5 +1,5 @@
 import { fail, HoldfastError } from '../core/index.ts';
-import type { Terminal } from './terminal.ts';
+import type { CommandContext } from './commands.ts';
 
 /** What an error cut short, kept when the error came: until the process has ended, it may go on. */
 interface CutShort {
@@ -13,13 +13,15 @@ let cutShort: CutShort | null = null;
  * Tools run in this process, and may end it: by its exit, or by an error that nobody waits for. That is never exit code 0:
  * the run did not come to its stand. What ends the process from outside leaves no word. Answers how to end the watch.
  */
-export function watchForEarlyEnd(terminal: Terminal, runId: () => string): () => void {
+export function watchForEarlyEnd({ output }: CommandContext, runId: () => string): () => void {
   return watch(
     () => runCutShort(runId()),
     (code) => {
       if (code === 0) process.exitCode = 1;
-      terminal.stderr.write(
-        `The process ended before its run. What had started is unknown until it is known: holdfast runs show ${runId()}\n`,
+      const show = output.command(`holdfast runs show ${runId()}`);
+      output.ending(
+        runEnded(runId(), 'Something ended', NO_EXIT).toJSON(),
+        `The process ended before its run. What had started is unknown until it is known: ${show}`,
       );
     },
   );
@@ -37,12 +39,15 @@ export interface Serving {
 }
 
 /** The same for such a process: it ends with what may be unknown, and where to look. Only a gateway runs tools. */
-export function watchServing({ stderr }: Terminal, serving: Serving): () => void {
+export function watchServing({ output }: CommandContext, serving: Serving): () => void {
   const cut = (): CutShort => servingCutShort(serving);
   if (serving.what === 'guard') return watch(cut, () => undefined);
   return watch(cut, (code) => {
     if (code === 0) process.exitCode = 1;
-    stderr.write(`The gateway ended before its time. What had started is unknown until it is known: ${LOOK}\n`);
+    output.ending(
+      servingEnded(serving, 'Something ended', NO_EXIT).toJSON(),
+      `The gateway ended before its time. What had started is unknown until it is known: ${output.command(LOOK)}`,
+    );
   });
 }
 
@@ -51,7 +56,8 @@ function watch(cut: () => CutShort, onExit: (code: number) => void): () => void 
     cutShort ??= cut();
     process.off('exit', onExit);
   };
-  process.on('exit', onExit);
+  // Before whoever knows less of what was cut short.
+  process.prependListener('exit', onExit);
   process.on('uncaughtExceptionMonitor', onError);
   return () => {
     process.off('exit', onExit);
@@ -63,38 +69,40 @@ const LOOK = 'holdfast operations list --open';
 const MEND =
   'Look for what a tool or the model throws in a timer or an event, where nobody waits for it, and let it reject its ' +
   'promise instead; if nothing does, report what you did.';
+const NO_EXIT = 'Look for a tool or a model that ends the process, and let it throw instead.';
 /** So many runs are named; the others are counted. */
 const NAMED = 20;
+
+/** RUN_PROCESS_ENDED: `what` ended it, and how that is mended. */
+export function runEnded(runId: string, what: string, mend: string, cause?: unknown): HoldfastError {
+  const resolve = [`See what is known of it: holdfast runs show ${runId}.`, mend].join(' ').trim();
+  const message = `${what} the process of run ${runId}. What had started is unknown until it is known.`;
+  return fail('RUN_PROCESS_ENDED', message, { cause, details: { run_id: runId }, resolve });
+}
 
 function runCutShort(runId: string): CutShort {
   return {
     speaksProtocol: false,
-    asError: (kind, cause) =>
-      fail(
-        'RUN_PROCESS_ENDED',
-        `An error outside any call (${kind}) ended the process of run ${runId}. What had started is unknown until it is known.`,
-        { cause, details: { run_id: runId }, resolve: `See what is known of it: holdfast runs show ${runId}. ${MEND}` },
-      ),
+    asError: (kind, cause) => runEnded(runId, `An error outside any call (${kind}) ended`, MEND, cause),
   };
 }
 
-function servingCutShort({ what, runs, again, speaksProtocol = false }: Serving): CutShort {
+function servingEnded({ what, runs, again }: Serving, ended: string, mend: string, cause?: unknown): HoldfastError {
   const all = runs();
   const named = all.slice(0, NAMED);
   const more = all.length > named.length ? ` and ${all.length - named.length} more` : '';
   const held = all.length === 0 ? 'It carried out no run.' : `It carried out: ${named.join(', ')}${more}.`;
+  return fail('SERVING_ENDED', `${ended} the ${what}. ${held} What had started is unknown until it is known.`, {
+    cause,
+    details: { run_ids: named.join(', ') },
+    resolve: `See which calls may be unknown: ${LOOK}. ${again} ${mend}`,
+  });
+}
+
+function servingCutShort(serving: Serving): CutShort {
   return {
-    speaksProtocol,
-    asError: (kind, cause) =>
-      fail(
-        'SERVING_ENDED',
-        `An error outside any call (${kind}) ended the ${what}. ${held} What had started is unknown until it is known.`,
-        {
-          cause,
-          details: { run_ids: named.join(', ') },
-          resolve: `See which calls may be unknown: ${LOOK}. ${again} ${MEND}`,
-        },
-      ),
+    speaksProtocol: serving.speaksProtocol ?? false,
+    asError: (kind, cause) => servingEnded(serving, `An error outside any call (${kind}) ended`, MEND, cause),
   };
 }
 

@@ -10,13 +10,17 @@ interface ListOptions extends RunOptions {
   readonly before?: string;
 }
 
+const PAGE = '50';
+
+const unlessDefault = ({ limit }: ListOptions) => (limit === PAGE ? {} : { limit });
+
 /** `holdfast effects list|show|verify`: what was claimed, what was reported, and what was read back. */
 export function define(command: Command, context: CommandContext): void {
   command
     .command('list')
     .description('Claims and what was reported of them, newest run first')
     .option('--run <run>', 'Of one run only')
-    .option('--limit <n>', 'At most this many', '50')
+    .option('--limit <n>', 'At most this many', PAGE)
     .option('--before <place>', 'The page that follows this one, as it was told')
     .action((options: ListOptions) => context.run(() => list(context, options)));
   command
@@ -54,10 +58,12 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
     const next = page.next ? `${page.next.runId}/${page.next.effectId}` : null;
     context.output.result({
       document: { effects: page.effects.map(entryDocument), next },
-      lines: () => [
+      lines: (colours) => [
         ...(page.effects.length === 0 ? [noneLine(options.before, 'There are no effects yet.')] : []),
         ...page.effects.map(entryLine),
-        ...(next === null ? [] : [moreLine('effects list', { run: options.run }, `--before ${next}`)]),
+        ...(next === null
+          ? []
+          : [moreLine(colours, 'effects list', { run: options.run, ...unlessDefault(options) }, `--before ${next}`)]),
       ],
     });
     return 0;

@@ -14,22 +14,27 @@ const CHUNK_BYTES = 256 * 1024;
 export function define(command: Command, context: CommandContext): void {
   command
     .argument('<session>', 'The session')
-    .option('--to <file>', 'The file to make (else the session’s own name in this folder)')
+    .option(
+      '--to <file>',
+      'The file to make (else the session’s own name in this folder); one that exists is not overwritten',
+    )
     .action((session: string, options: RunOptions & { to?: string }) =>
       context.run(() => {
-        if (options.to !== undefined)
+        const checkFile = (path: string): void =>
           checkTarget({
             what: 'the package’s file',
-            path: options.to,
+            path,
             name: `${session}.zip`,
-            command: (path) => `holdfast export ${session} --to ${path}`,
+            command: (better) => `holdfast export ${session} --to ${better}`,
           });
+        if (options.to !== undefined) checkFile(options.to);
         collectEarly();
         return withoutAgents(context, options, async ({ runtime }) => {
           const { exportSession } = await import('../app/index.ts');
           const work = () => exportSession(runtime, runtime.principal, session);
           const made = await withProgress(context.terminal, 'Exporting', work);
           try {
+            if (options.to === undefined) checkFile(made.filename);
             const file = resolve(options.to ?? made.filename);
             await writeWholeFile('the package’s file', file, made.chunks(Buffer.allocUnsafe(CHUNK_BYTES)));
             const { sizeBytes: size_bytes, sha256, manifestSha256: manifest_sha256 } = made;

@@ -17,10 +17,10 @@ export function define(command: Command, context: CommandContext): void {
           const imported = await withProgress(context.terminal, 'Importing', work);
           context.output.result({
             document: imported,
-            lines: () => [
+            lines: (colours) => [
               `Imported as session ${imported.root_frame_id}, locked: nothing in it runs.`,
               `  texts that try to instruct: ${imported.injection_flags}`,
-              `Look at it, then trust it: holdfast sessions trust ${imported.root_frame_id} --yes`,
+              `Look at it, then trust it: ${colours.command(`holdfast sessions trust ${imported.root_frame_id} --yes`)}`,
             ],
           });
           return 0;

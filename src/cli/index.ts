@@ -1,4 +1,5 @@
 import type { ExitCode } from './commands.ts';
+import type { Output } from './output.ts';
 import type { Terminal } from './terminal.ts';
 import { version } from './version.ts';
 
@@ -24,6 +25,7 @@ async function work(argv: readonly string[], terminal: Terminal): Promise<number
     import('./program.ts'),
   ]);
   const output = outputTo(terminal, wantsJson(argv));
+  outputs.set(terminal, output);
   let exit: ExitCode = 0;
   const run = async (command: () => Promise<ExitCode>): Promise<void> => {
     exit = await command();
@@ -36,15 +38,35 @@ async function work(argv: readonly string[], terminal: Terminal): Promise<number
   }
 }
 
+/** What was said already where a command runs: an error that nothing caught is told after it. */
+const outputs = new WeakMap<Terminal, Output>();
+
 /** What stands after `--` is for the command of a server. */
 function wantsJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--');
   return (end === -1 ? argv : argv.slice(0, end)).includes('--json');
 }
 
+/**
+ * For a process that something ended before its command was done, such as a configuration by `process.exit`: says so,
+ * where nobody said more, and gives the exit code: never 0.
+ */
+export function endedEarly(code: number, terminal: Terminal): number {
+  if (code !== 0) return code;
+  const message = 'Something ended the process before its command was done.';
+  const resolve = 'Look for what ends the process in the configuration or a tool, and let it throw instead.';
+  const line = `UNEXPECTED: ${message}\n  what resolves it: ${resolve}`;
+  outputs.get(terminal)?.ending({ code: 'UNEXPECTED', message, retryable: false, resolve }, line);
+  return 2;
+}
+
 /** For an error that nothing caught: tells its kind, and what it cut short, and gives the exit code. */
 export async function fatal(error: unknown, argv: readonly string[], terminal: Terminal): Promise<number> {
   const [{ asEarlyEnd }, { outputTo }] = await Promise.all([import('./early-end.ts'), import('./output.ts')]);
   const { error: told, speaksProtocol } = asEarlyEnd(error);
-  return outputTo(terminal, wantsJson(argv) && !speaksProtocol).error(told);
+  const before = outputs.get(terminal);
+  if (before && !speaksProtocol) return before.error(told);
+  const output = outputTo(terminal, wantsJson(argv) && !speaksProtocol);
+  if (before) output.given((text) => before.command(text));
+  return output.error(told);
 }

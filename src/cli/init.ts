@@ -52,7 +52,10 @@ export function define(command: Command, { output, terminal, run }: CommandConte
       writeNewText(CONFIG_FILES[0], CONFIG);
       output.result({
         document: { config: CONFIG_FILES[0], data_dir: dataDir },
-        lines: () => [`Wrote ${CONFIG_FILES[0]} and made the data folder.`, 'Try it: holdfast run "Remember the milk"'],
+        lines: (colours) => [
+          `Wrote ${CONFIG_FILES[0]} and made the data folder.`,
+          `Try it: ${colours.command('holdfast run "Remember the milk"')}`,
+        ],
       });
       return 0;
     }),

@@ -4,6 +4,7 @@ import type { GuardBasics } from '../app/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { watchServing } from './early-end.ts';
 import { readPolicyFile, writeNewFile } from './small-files.ts';
+import { spelled } from './shell-word.ts';
 import { checkTarget } from './target-file.ts';
 
 interface GuardCommandOptions {
@@ -24,6 +25,8 @@ interface InitOptions {
 }
 
 const POLICY_FILE = 'holdfast.policy.json';
+/** What a server is called unless told. */
+const NAME = 'server';
 
 /** `holdfast mcp -- COMMAND ARGS` stands in front of a server; `holdfast mcp init -- COMMAND` writes its first policy. */
 export function define(command: Command, context: CommandContext): void {
@@ -42,7 +45,7 @@ export function define(command: Command, context: CommandContext): void {
     .description('Ask a server for its tools and write a policy to begin with')
     .argument('[command...]', 'The server’s command and its arguments, after --')
     .option('--url <url>', 'Instead of a command: where a server speaks streamable HTTP')
-    .option('--name <name>', 'The server’s name in claims and messages', 'server')
+    .option('--name <name>', 'The server’s name in claims and messages', NAME)
     .option('--preset <name>', 'Known tools of a published server: filesystem, git, memory')
     .option('--root <folder>', 'With the presets filesystem and git: the folder that the server works in')
     .option('--out <file>', 'The new policy file', POLICY_FILE)
@@ -58,7 +61,7 @@ async function guard(
   const { readConfiguration, runGuard } = await import('../app/index.ts');
   const server = await serverOf(words, options.url);
   let runs: () => readonly string[] = () => [];
-  watchServing(terminal, {
+  watchServing(context, {
     what: 'guard',
     runs: () => runs(),
     again: 'Then start it again, or let its host do so; what waited in it is asked anew.',
@@ -123,6 +126,16 @@ async function wholeNumber(option: string, text: string | undefined, most: numbe
   return number;
 }
 
+/** The same with another file: whoever pastes it gets the policy that was asked for. */
+function initAgain(words: readonly string[], { url, name, preset, root }: InitOptions, path: string): string {
+  const told = { ...(name === NAME ? {} : { name }), preset, root, url };
+  const options = Object.entries(told).flatMap(([option, value]) =>
+    value === undefined ? [] : [`--${option} ${spelled(value)}`],
+  );
+  const server = words.length === 0 ? [] : ['--', ...words.map(spelled)];
+  return ['holdfast mcp init', ...options, `--out ${path}`, ...server].join(' ');
+}
+
 async function init(
   { output, terminal }: CommandContext,
   words: readonly string[],
@@ -137,7 +150,7 @@ async function init(
     what: 'the new policy file',
     path: out,
     name: POLICY_FILE,
-    command: (path) => `holdfast mcp init --out ${path} -- COMMAND`,
+    command: (path) => initAgain(words, options, path),
   });
   const server = await serverOf(words, options.url);
   const env = Object.fromEntries(
@@ -166,11 +179,11 @@ async function init(
     writeNewFile('the new policy file', out, text);
     output.result({
       document: { policy: out, tools: listed.length },
-      lines: () => [
+      lines: (colours) => [
         `Wrote ${out} for ${listed.length} tools. Read it: what it does not allow waits for a person.`,
         'url' in server
-          ? `Then start: holdfast mcp --policy ${out} --url ${server.url} --listen PORT`
-          : `Then let the host start: holdfast mcp --policy ${out} -- ${words.join(' ')}`,
+          ? `Then start: ${colours.command(`holdfast mcp --policy ${spelled(out)} --url ${spelled(server.url)} --listen PORT`)}`
+          : `Then let the host start: ${colours.command(`holdfast mcp --policy ${spelled(out)} -- ${words.map(spelled).join(' ')}`)}`,
       ],
     });
     return 0;

@@ -1,8 +1,6 @@
-import type pc from 'picocolors';
 import { displayText, LIMITS, utcText } from '../core/index.ts';
 import type { KnownOutcome, OperationView } from '../operations/index.ts';
-
-type Colours = ReturnType<typeof pc.createColors>;
+import type { Colours } from './output.ts';
 
 export const DEFAULT_LIST_LIMIT = '50';
 
@@ -55,7 +53,7 @@ export function operationLines(view: OperationView, colours: Colours, first: str
         `  otherwise  another delivery answered ${displayText(resultJson)} (${displayText(receiptId)})`,
     ),
     ...(otherAnswers.length > 0 ? ['  look       on the other side, whether it happened more than once'] : []),
-    ...settling(view, first),
+    ...settling(view, first, colours),
   ];
 }
 
@@ -64,9 +62,14 @@ function secondText(seconds: number): string {
   return seconds >= 0 && seconds <= LIMITS.portableUnixSeconds ? utcText(seconds) : String(seconds);
 }
 
-function settling({ known: word, statusRef, damage }: OperationView, first: string): readonly string[] {
-  if (damage !== null) return [`  damaged    ${displayText(damage)}`, '  to see it  holdfast operations audit'];
+function settling(
+  { known: word, statusRef, damage }: OperationView,
+  first: string,
+  { command }: Colours,
+): readonly string[] {
+  if (damage !== null)
+    return [`  damaged    ${displayText(damage)}`, `  to see it  ${command('holdfast operations audit')}`];
   if (word === 'done' || word === 'not_done') return [];
   const byPerson = `holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`;
-  return [`  settle it  ${first}`, ...(first === byPerson ? [] : [`         or  ${byPerson}`])];
+  return [`  settle it  ${command(first)}`, ...(first === byPerson ? [] : [`         or  ${command(byPerson)}`])];
 }

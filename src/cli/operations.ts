@@ -6,6 +6,7 @@ import type { OperationView } from '../operations/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { DEFAULT_LIST_LIMIT, operationLines, operationRow } from './operation-lines.ts';
 import { moreLine, noneLine } from './pages.ts';
+import { outcomeWords } from './run-lines.ts';
 import { type RunOptions, withConfigured, withEveryTool, withoutAgents } from './with-runtime.ts';
 
 interface ListOptions extends RunOptions {
@@ -42,17 +43,14 @@ export function define(command: Command, context: CommandContext): void {
     .command('dispatch')
     .description('Carry out one call that waited and was approved, and nothing else of its run')
     .requiredOption('--request <file>', 'JSON: {"request_id", "tool", "arguments"}, exactly what was approved')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((options: DispatchOptions) => run(() => dispatch(context, options)));
   command
     .command('status <ref>')
     .description('Ask the other side what became of it, through its tool; what it answers is written down')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((ref: string, options: RunOptions) => run(() => status(context, ref, options)));
   command
     .command('process <ref>')
     .description('Deliver it again, where its tool allows that: under the same key, after the lease')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((ref: string, options: RunOptions) => run(() => deliver(context, ref, options)));
   command
     .command('settle <ref>')
@@ -60,12 +58,10 @@ export function define(command: Command, context: CommandContext): void {
     .option('--done', 'It did happen')
     .option('--not-done', 'It did not happen')
     .requiredOption('--reason <text>', 'How you know')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((ref: string, options: SettleOptions) => run(() => settle(context, ref, options)));
   command
     .command('audit')
     .description('Check everything stored about operations, in one snapshot')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((options: RunOptions) => run(() => audit(context, options)));
 }
 
@@ -88,7 +84,14 @@ function list(context: CommandContext, options: ListOptions): Promise<ExitCode> 
         ...page.operations.map((view) => operationRow(view, colours)),
         ...(page.next === null
           ? []
-          : [moreLine('operations list', { open: options.open, ...unlessDefault(options) }, `--before ${page.next}`)]),
+          : [
+              moreLine(
+                colours,
+                'operations list',
+                { open: options.open, ...unlessDefault(options) },
+                `--before ${page.next}`,
+              ),
+            ]),
       ],
     });
     return 0;
@@ -113,7 +116,7 @@ async function dispatch(context: CommandContext, options: DispatchOptions): Prom
   const { readDispatchFile } = await import('./dispatch-file.ts');
   const asked = readDispatchFile(options.request);
   return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
-    const { dispatchApproved, outcomeDocument, outcomeLine } = await import('../calls/index.ts');
+    const { dispatchApproved, outcomeDocument } = await import('../calls/index.ts');
     const { document } = await runtime.approvals.show(runtime.principal, asked.requestId);
     const runId = document['run_id'];
     if (typeof runId !== 'string') throw fail('CALL_INVALID', 'This request belongs to no run.');
@@ -121,7 +124,7 @@ async function dispatch(context: CommandContext, options: DispatchOptions): Prom
     const world = { filesystem: runtime.filesystem, signal: new AbortController().signal };
     const { statusRef, outcome } = await dispatchApproved(runtime.calls, principal, asked, world);
     if (statusRef !== null) return tell(context, runtime, statusRef);
-    context.output.result({ document: outcomeDocument(outcome), lines: () => [displayText(outcomeLine(outcome))] });
+    context.output.result({ document: outcomeDocument(outcome), lines: (colours) => [outcomeWords(outcome, colours)] });
     return 1;
   });
 }

@@ -1,4 +1,5 @@
-import { displayText } from '../core/index.ts';
+import type { Colours } from './output.ts';
+import { spelled } from './shell-word.ts';
 
 /** How a list was asked for, by the names of its options; undefined and false say nothing. */
 type Asked = Readonly<Record<string, string | boolean | undefined>>;
@@ -8,13 +9,10 @@ export const noneLine = (mark: string | undefined, first: string): string =>
   mark === undefined ? first : 'There are no more.';
 
 /** What the next page is asked for with: the same question, from where this page ends. */
-export function moreLine(command: string, asked: Asked, mark: string): string {
+export function moreLine(colours: Colours, command: string, asked: Asked, mark: string): string {
   const options = Object.entries(asked).flatMap(([name, value]) => {
     if (value === undefined || value === false) return [];
-    return value === true ? [`--${name}`] : [`--${name} ${quoted(value)}`];
+    return value === true ? [`--${name}`] : [`--${name} ${spelled(value)}`];
   });
-  return `More: ${['holdfast', command, ...options, mark].join(' ')}`;
+  return `More: ${colours.command(['holdfast', command, ...options, mark].join(' '))}`;
 }
-
-const quoted = (value: string): string =>
-  /^[\w.:@/-]+$/.test(value) ? value : `'${displayText(value).replaceAll("'", String.raw`'\''`)}'`;

@@ -13,7 +13,9 @@ export function define(command: Command, context: CommandContext): void {
           await pause(runtime.store, options.reason);
           context.output.result({
             document: { paused: true, reason: options.reason },
-            lines: () => ['Paused: no write starts. What has started goes on. Undo it with: holdfast unpause'],
+            lines: (colours) => [
+              `Paused: no write starts. What has started goes on. Undo it with: ${colours.command('holdfast unpause')}`,
+            ],
           });
           return 0;
         }),

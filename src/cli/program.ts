@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { CommandContext, CommandEntry } from './commands.ts';
+import type { Given } from './given-options.ts';
 import { version } from './version.ts';
 
 /** Parses the command line and runs the command it names. A line that makes no sense throws commander's own error. */
@@ -34,14 +35,24 @@ function askedFor(argv: readonly string[]): string | undefined {
 }
 
 async function load(command: Command, entry: CommandEntry, context: CommandContext): Promise<void> {
-  const { define } = await entry.load();
+  const [{ define }, { readsConfiguration, withGiven }] = await Promise.all([
+    entry.load(),
+    import('./given-options.ts'),
+  ]);
   define(command, context);
   // A group of commands takes none of them itself, or it would take them from the command that it leads to.
   const leaves = command.commands.length > 0 ? command.commands : [command];
   for (const leaf of leaves) {
     leaf.addOption(new Option('--json', 'Answer with one JSON document'));
+    if (readsConfiguration(entry.name))
+      leaf.addOption(new Option('--config <file>', 'The configuration (else holdfast.config.ts, where there is one)'));
     leaf.addOption(new Option('--data-dir <folder>', 'The data folder (else HOLDFAST_DATA_DIR, else .holdfast)'));
     quiet(leaf, context);
+    leaf.hook('preAction', () => {
+      const { dataDir, config } = leaf.opts<Given>();
+      // What a guard calls its configuration is its policy.
+      context.output.given(withGiven(entry.name === 'mcp' ? { dataDir } : { dataDir, config }));
+    });
   }
 }
 

@@ -14,19 +14,22 @@ interface Options extends RunOptions {
 /** `holdfast report`: what ran, what is verified, only reported or unknown, and what waits for a decision. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .option('--since <time>', 'A time (2026-03-01T22:00:00Z) or a span before now (90m, 12h, 7d)', '24h')
+    .option('--since <time>', 'A time (2026-03-01T22:00:00Z) or a span before now (90m, 12h, 7d)', DAY)
     .option('--html <file>', 'Also write it as one page that needs nothing else; a new file')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((options: Options) =>
       context.run(async () => {
-        if (options.html !== undefined) await checkPage(options.html);
+        if (options.html !== undefined) await checkPage(options.html, options.since);
         return withoutAgents(context, options, async ({ runtime }) => {
           const { makeReport, reportDocument, reportHtml } = await import('../app/index.ts');
           const now = runtime.calls.clock.nowMs();
           const report = await makeReport(runtime, runtime.principal, { since: sinceOf(options.since, now), now });
           if (options.html !== undefined) {
             const { writeNewFile } = await import('./small-files.ts');
-            writeNewFile('the report', resolve(options.html), reportHtml(report));
+            writeNewFile(
+              'the report',
+              resolve(options.html),
+              reportHtml(report, (text) => context.output.command(text)),
+            );
           }
           context.output.result({ document: reportDocument(report), lines: await linesOf(report) });
           return 0;
@@ -35,16 +38,20 @@ export function define(command: Command, context: CommandContext): void {
     );
 }
 
-async function checkPage(path: string): Promise<void> {
+async function checkPage(path: string, since: string): Promise<void> {
   const { checkTarget } = await import('./target-file.ts');
+  const { spelled } = await import('./shell-word.ts');
+  const span = since === DAY ? '' : ` --since ${spelled(since)}`;
   checkTarget({
     what: 'the report',
     path,
     name: 'report.html',
-    command: (better) => `holdfast report --html ${better}`,
+    command: (better) => `holdfast report --html ${better}${span}`,
   });
 }
 
+/** What a report looks back on unless told. */
+const DAY = '24h';
 const SPAN = /^(\d{1,6})(m|h|d)$/;
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
@@ -72,9 +79,9 @@ async function linesOf(report: Report): Promise<Result['lines']> {
         ...items.flatMap((item) => [
           `  ${item.title}`,
           ...item.notes.map((note) => `      ${note}`),
-          ...(item.command === null ? [] : [`      → ${item.command}`]),
+          ...(item.command === null ? [] : [`      → ${colours.command(item.command)}`]),
         ]),
-        ...(more > 0 ? [`  and ${more} more: holdfast report --json`] : []),
+        ...(more > 0 ? [`  and ${more} more: ${colours.command('holdfast report --json')}`] : []),
       ];
     }),
   ];

@@ -3,6 +3,7 @@ import { standingRuleDocument, type StandingRule } from '../app/index.ts';
 import { escapeForDisplay, type RuleDecision } from '../approvals/index.ts';
 import { momentText } from '../core/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
+import { moreLine } from './pages.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
 interface RuleOptions extends RunOptions {
@@ -26,7 +27,6 @@ export function define(command: Command, context: CommandContext): void {
     .description('Standing rules, oldest first: what each does, who made it and when')
     .option('--limit <n>', 'At most this many', PAGE)
     .option('--after <rule>', 'The page that follows this one')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((options: ListOptions) => run(() => list(context, options)));
   making(command, context, 'allow', 'Let calls go on without a person; exactly one tool’s name lowers its own ask');
   making(command, context, 'ask', 'Let calls wait for a person, whatever allows them');
@@ -34,7 +34,6 @@ export function define(command: Command, context: CommandContext): void {
   command
     .command('drop <rule>')
     .description('Remove a standing rule')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((id: string, options: RunOptions) => run(() => drop(context, id, options)));
 }
 
@@ -46,7 +45,6 @@ function making(command: Command, context: CommandContext, decision: RuleDecisio
     .argument('[pattern]', 'What the call is aimed at: * is anything but /, ** anything', '**')
     .option('--session <session>', 'In this session only')
     .option('--project <project>', 'In this project only (else everywhere)')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((tool: string, pattern: string, options: RuleOptions) =>
       context.run(() => make(context, { decision, tool, pattern }, options)),
     );
@@ -65,11 +63,11 @@ function make(
     });
     context.output.result({
       document: standingRuleDocument(made),
-      lines: () => [
+      lines: (colours) => [
         ruleLine(made),
         `  ${made.effect}`,
         '  It holds for calls from now on, in every process.',
-        `  Undo it with: holdfast rules drop ${made.ruleId}`,
+        `  Undo it with: ${colours.command(`holdfast rules drop ${made.ruleId}`)}`,
       ],
     });
     return 0;
@@ -81,13 +79,11 @@ function list(context: CommandContext, { limit, after, ...options }: ListOptions
     const { items, next } = await rules.list({ limit: Number(limit), ...(after === undefined ? {} : { after }) });
     context.output.result({
       document: { rules: items.map(standingRuleDocument), next },
-      lines: () => [
+      lines: (colours) => [
         ...(items.length > 0 || after !== undefined
           ? items.map(ruleLine)
-          : ['There are no standing rules. To make one: holdfast rules allow|ask|deny TOOL']),
-        ...(next === null
-          ? []
-          : [`More: holdfast rules list${limit === PAGE ? '' : ` --limit ${limit}`} --after ${next}`]),
+          : [`There are no standing rules. To make one: ${colours.command('holdfast rules allow|ask|deny TOOL')}`]),
+        ...(next === null ? [] : [moreLine(colours, 'rules list', limit === PAGE ? {} : { limit }, `--after ${next}`)]),
       ],
     });
     return 0;

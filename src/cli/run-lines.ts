@@ -1,11 +1,9 @@
-import type pc from 'picocolors';
 import type { CallView, RunView } from '../app/index.ts';
 import type { ShownRequest } from '../approvals/index.ts';
-import { outcomeLine } from '../calls/index.ts';
+import { type CallOutcome, outcomeLine } from '../calls/index.ts';
 import { displayText } from '../core/index.ts';
 import type { DamagedRun } from '../runs/index.ts';
-
-type Colours = ReturnType<typeof pc.createColors>;
+import type { Colours } from './output.ts';
 
 const STATUS_WORDS = {
   running: 'running',
@@ -30,6 +28,11 @@ export function standingWords(view: Pick<RunView, 'status' | 'outcome' | 'damage
   return STATUS_WORDS[view.status];
 }
 
+/** An outcome in a line, the command that settles it as it works when it is pasted. */
+export function outcomeWords(outcome: CallOutcome, { command }: Pick<Colours, 'command'>): string {
+  return outcomeLine('resolve' in outcome ? { ...outcome, resolve: command(outcome.resolve) } : outcome);
+}
+
 /** One run in one line. */
 export function runRow(view: RunView, colours: Colours): string {
   const isCut = view.cut === null ? '' : `, ${colours.yellow('cut')}`;
@@ -51,22 +54,24 @@ function shortened(text: string, most: number): string {
 export function runLines(view: RunView, colours: Colours): readonly string[] {
   return [
     `run ${view.runId}  ${painted(view, colours)}`,
-    ...(view.reason === '' ? [] : [`  why: ${displayText(view.reason)}`]),
+    ...(view.reason === '' ? [] : [`  why: ${colours.command(displayText(view.reason))}`]),
     ...damageLines(view, colours),
     ...(view.goals === null ? [] : [`  goal: ${shortened(displayText(view.goals.mission), 100)}`]),
     ...view.sideBranches.map(sideBranchLine),
     ...(view.olderCalls === null
       ? []
-      : [`  older calls: holdfast runs show ${view.runId} --before ${view.olderCalls}`]),
+      : [`  older calls: ${colours.command(`holdfast runs show ${view.runId} --before ${view.olderCalls}`)}`]),
     ...view.calls.flatMap((call) => callLines(call, colours)),
     ...summaryLines(view),
     ...supervisionLines(view, colours),
     ...view.pending.flatMap((request) => [
       `  ${colours.yellow('waits')} ${request.tool} ${request.argumentsText}`,
-      ...decideLines(request),
+      ...decideLines(request, colours),
     ]),
-    ...(view.pending.length > 0 && !isCarriedOut(view) ? [`  then: holdfast runs resume ${view.runId}`] : []),
-    ...(mayGoOn(view) ? [`  to go on: holdfast runs resume ${view.runId}`] : []),
+    ...(view.pending.length > 0 && !isCarriedOut(view)
+      ? [`  then: ${colours.command(`holdfast runs resume ${view.runId}`)}`]
+      : []),
+    ...(mayGoOn(view) ? [`  to go on: ${colours.command(`holdfast runs resume ${view.runId}`)}`] : []),
     ...(view.cut === null ? [] : [`  ${colours.yellow('cut')}: ${CUT_WORDS[view.cut]}`]),
     ...(view.text === '' ? [] : ['', displayText(view.text)]),
   ];
@@ -74,11 +79,11 @@ export function runLines(view: RunView, colours: Colours): readonly string[] {
 
 /** It waited, and there is nothing left that a person could decide: it was decided, or the time to decide is over. */
 /** What no longer fits cannot be allowed: only the other word goes on from here. */
-function decideLines({ requestId, digest, outdated }: ShownRequest): readonly string[] {
+function decideLines({ requestId, digest, outdated }: ShownRequest, { command }: Colours): readonly string[] {
   const how = `${requestId} --digest ${digest}`;
-  if (outdated !== null)
-    return [`        outdated: ${outdated}`, `        to be asked anew: holdfast approvals reject ${how}`];
-  return [`        decide: holdfast approvals approve ${how}`, `            or: holdfast approvals reject ${how}`];
+  const reject = command(`holdfast approvals reject ${how}`);
+  if (outdated !== null) return [`        outdated: ${outdated}`, `        to be asked anew: ${reject}`];
+  return [`        decide: ${command(`holdfast approvals approve ${how}`)}`, `            or: ${reject}`];
 }
 
 const isDecided = ({ status, pending }: Pick<RunView, 'status' | 'pending'>): boolean =>
@@ -99,13 +104,13 @@ function damageLines({ damage }: RunView, colours: Colours): readonly string[] {
   if (!damage) return [];
   return [
     `  ${colours.red('damaged')}: ${damage.code}: ${displayText(damage.why)}`,
-    '      its process is dead, and it is left as it is; to see what is damaged: holdfast audit',
+    `      its process is dead, and it is left as it is; to see what is damaged: ${colours.command('holdfast audit')}`,
   ];
 }
 
 /** A run of a list that cannot be shown, in one line. */
 export function damagedRow({ runId, code }: Pick<DamagedRun, 'runId' | 'code'>, colours: Colours): string {
-  return `${displayText(runId)}  ${colours.red('damaged')}  ${code}; to see it: holdfast audit`;
+  return `${displayText(runId)}  ${colours.red('damaged')}  ${code}; to see it: ${colours.command('holdfast audit')}`;
 }
 
 function sideBranchLine({ type, turnsUsed, maxTurns, state, text, cut }: RunView['sideBranches'][number]): string {
@@ -140,7 +145,9 @@ function supervisionLines({ supervision, runId, pending }: RunView, colours: Col
         (one) =>
           `    advice: ${one.outcome ?? 'none yet'}, risk ${one.risk ?? 'unknown'}: ${displayText(one.public_summary ?? '')}`,
       ),
-    ...(isLive(status) && pending.length === 0 ? [`    go on: holdfast runs resume ${runId}`] : []),
+    ...(isLive(status) && pending.length === 0
+      ? [`    go on: ${colours.command(`holdfast runs resume ${runId}`)}`]
+      : []),
   ];
 }
 
@@ -153,7 +160,7 @@ function callLines(call: CallView, colours: Colours): readonly string[] {
   const mark = call.outcome.state === 'done' ? colours.green('✓') : colours.red('✗');
   return [
     `  ${call.outcome.state === 'unknown' ? colours.red('?') : mark} ${what}`,
-    `    ${outcomeLine(call.outcome)}${call.retries === 0 ? '' : `, tried ${call.retries + 1} times`}`,
+    `    ${outcomeWords(call.outcome, colours)}${call.retries === 0 ? '' : `, tried ${call.retries + 1} times`}`,
     ...passed,
   ];
 }

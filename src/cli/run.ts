@@ -12,7 +12,6 @@ interface Options extends RunOptions {
 export function define(command: Command, context: CommandContext): void {
   command
     .argument('<task>', 'What the agent is asked to do')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .option('--agent <name>', 'Which of its agents (else the only one)')
     .option('--session <id>', 'Go on with this session (else a new one)')
     .action((task: string, options: Options) => context.run(() => run(context, task, options)));

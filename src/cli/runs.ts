@@ -4,11 +4,13 @@ import type { DamagedRun } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { damagedRow, runRow } from './run-lines.ts';
 import { tell } from './tell-run.ts';
-import { noneLine } from './pages.ts';
+import { moreLine, noneLine } from './pages.ts';
 import { type RunOptions, withAgents, withoutAgents } from './with-runtime.ts';
 
 /** Of one run, at a time: a guard may make a hundred thousand. */
 const MOST_CALLS = 200;
+/** How many runs a page has unless told. */
+const PAGE = '20';
 
 type ShowOptions = RunOptions & { readonly limit: string; readonly before?: string };
 
@@ -17,26 +19,22 @@ export function define(command: Command, context: CommandContext): void {
   command
     .command('list')
     .description('Runs, newest first')
-    .option('--limit <n>', 'At most this many', '20')
+    .option('--limit <n>', 'At most this many', PAGE)
     .option('--before <run>', 'The page that follows this one')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((options: RunOptions & { limit: string; before?: string }) => context.run(() => list(context, options)));
   command
     .command('show <run>')
     .description('One run: how it stands, its newest calls and their outcomes, what waits')
     .option('--limit <n>', 'At most so many calls, up to 200', String(MOST_CALLS))
     .option('--before <place>', 'The page of calls before this one')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((runId: string, options: ShowOptions) => context.run(() => show(context, runId, options)));
   command
     .command('stop <run>')
     .description('Start nothing more of it; what has started is unknown until it is known')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .action((runId: string, options: RunOptions) => context.run(() => stop(context, runId, options)));
   command
     .command('resume <run>')
     .description('Carry on a run that waits, was interrupted, or failed; what is unknown is asked about first')
-    .option('--config <file>', 'The configuration (else holdfast.config.ts)')
     .option('--adopt', 'Go on as the agent is defined now, not as the run began')
     .action((runId: string, options: RunOptions & { adopt?: true }) =>
       context.run(() => resume(context, runId, options)),
@@ -66,7 +64,9 @@ async function list(context: CommandContext, options: RunOptions & { limit: stri
         ...(views.length + damaged.length === 0 ? [noneLine(before, 'There are no runs yet.')] : []),
         ...views.map((view) => runRow(view, colours)),
         ...damaged.map((run) => damagedRow(run, colours)),
-        ...(page.next === null ? [] : [`More: holdfast runs list --before ${page.next}`]),
+        ...(page.next === null
+          ? []
+          : [moreLine(colours, 'runs list', limitText === PAGE ? {} : { limit: limitText }, `--before ${page.next}`)]),
       ],
     });
     return 0;

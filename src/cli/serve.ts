@@ -21,7 +21,6 @@ const OTHERS_DECIDE = { roles: ['approver'], subjects: [], requesterMayDecide: f
 /** `holdfast serve`: opens the gateway and serves until SIGINT or SIGTERM. One that was taken for dead comes back as another. */
 export function define(command: Command, context: CommandContext): void {
   command
-    .option('--config <file>', 'The configuration (else holdfast.config.ts, else no agents)')
     .option('--host <address>', 'Where to listen; anything but loopback is reached by others', '127.0.0.1')
     .option('--port <n>', 'The port; 0 for any that is free', '8787')
     .option('--quiet', 'No log on standard error')
@@ -40,9 +39,9 @@ async function serve(context: CommandContext, options: Options): Promise<ExitCod
   const signal = nextSignal();
   const log = await logOf(terminal, options);
   const onDamage = ({ runId, code, why }: DamagedRun): void =>
-    log.error('serve.run_damaged', { run_id: runId, code, why, resolve: 'holdfast audit' });
+    log.error('serve.run_damaged', { run_id: runId, code, why, resolve: context.output.command('holdfast audit') });
   let runs = (): readonly string[] => [];
-  const unwatch = watchServing(terminal, {
+  const unwatch = watchServing(context, {
     what: 'gateway',
     runs: () => runs(),
     again: 'Then start it again: holdfast serve takes up what waits and was decided.',
@@ -94,7 +93,7 @@ async function live(
       if (before === null) tell(context, gateway.url, await firstToken(configured.holdfast));
       else log.info('serve.came_back', { url: gateway.url });
       isLost = await Promise.race([life.signal.then(() => false), runtime.lost.then(() => true)]);
-      if (isLost) await letGo(runtime, log);
+      if (isLost) await letGo(context, runtime, log);
     } finally {
       await gateway.close();
     }
@@ -108,9 +107,10 @@ async function live(
  * Its lease is over, so its runs are let go of as any other process would do it, before they are broken off here: none is
  * told as stopped that nobody stopped, and what others did meanwhile stands.
  */
-async function letGo({ runs }: Runtime, log: Log): Promise<void> {
+async function letGo({ output }: CommandContext, { runs }: Runtime, log: Log): Promise<void> {
   const code = 'INSTANCE_ENDED';
-  log.error('serve.taken_for_dead', { code, resolve: 'It goes on as another process; see: holdfast runs list' });
+  const resolve = `It goes on as another process; see: ${output.command('holdfast runs list')}`;
+  log.error('serve.taken_for_dead', { code, resolve });
   await runs.reconcile();
 }
 

@@ -4,7 +4,7 @@ import type { Runtime } from '../app/index.ts';
 import { displayText, fail, momentText } from '../core/index.ts';
 import type { Checkpoint, Session, SessionBranch, TreeChange } from '../sessions/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
-import { noneLine } from './pages.ts';
+import { moreLine, noneLine } from './pages.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
 function isFolder(path: string): boolean {
@@ -49,6 +49,11 @@ const branchDocument = (branch: SessionBranch) => ({
 /** Trees that were captured lately may be named by a checkpoint in a moment. */
 const COLLECT_GRACE_MS = 3_600_000;
 
+/** How many sessions, or records of one, a page has unless told. */
+export const PAGE = '20';
+
+export const unlessDefault = ({ limit }: { readonly limit: string }) => (limit === PAGE ? {} : { limit });
+
 const named = (name: string | null): string => (name === null ? '' : `  ${displayText(name)}`);
 
 export function list(context: CommandContext, options: RunOptions & { limit: string; after?: string }) {
@@ -69,9 +74,12 @@ export function list(context: CommandContext, options: RunOptions & { limit: str
           : []),
         ...page.items.map(sessionLine),
         ...page.damaged.map(
-          (one) => `${displayText(one.rootFrameId)}  ${colours.red('damaged')}  ${one.code}; to see it: holdfast audit`,
+          (one) =>
+            `${displayText(one.rootFrameId)}  ${colours.red('damaged')}  ${one.code}; to see it: ${colours.command('holdfast audit')}`,
         ),
-        ...(page.next === null ? [] : [`More: holdfast sessions list --after ${page.next}`]),
+        ...(page.next === null
+          ? []
+          : [moreLine(colours, 'sessions list', unlessDefault(options), `--after ${page.next}`)]),
       ],
     });
     return 0;
@@ -98,7 +106,6 @@ async function readWhole({ store, principal }: Runtime, id: string) {
 export function show(context: CommandContext, id: string, options: RunOptions): Promise<ExitCode> {
   return withoutAgents(context, options, async ({ runtime }) => {
     const { session, branches, checkpoints, running, records } = await readWhole(runtime, id);
-    const interrupted = running === null ? [] : [`  interrupted: holdfast sessions recover ${id}`];
     context.output.result({
       document: {
         ...sessionDocument(session),
@@ -110,9 +117,9 @@ export function show(context: CommandContext, id: string, options: RunOptions): 
       lines: (colours) => [
         `${colours.bold(session.rootFrameId)}${named(session.name)}  ${session.kind}, since ${momentText(session.createdAt)}`,
         ...(session.trustState === 'quarantined_import'
-          ? [`  locked: look at it, then holdfast sessions trust ${id}`]
+          ? [`  locked: look at it, then ${colours.command(`holdfast sessions trust ${id}`)}`]
           : []),
-        ...interrupted,
+        ...(running === null ? [] : [`  interrupted: ${colours.command(`holdfast sessions recover ${id}`)}`]),
         ...branches.map(
           (one) => `  branch ${one.branchId === session.activeBranchId ? '*' : ' '} ${one.branchId}${named(one.name)}`,
         ),

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import { canonicalJson, displayText, fail } from '../core/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
+import { moreLine } from './pages.ts';
+import { unlessDefault } from './session-commands.ts';
 import { checkTarget } from './target-file.ts';
 import { writeWholeFile } from './whole-file.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
@@ -31,9 +33,11 @@ export function records(
     const documents = page.items.map((one) => (shape ? sessions.documentOf(shape, one) : {}));
     context.output.result({
       document: { session_id: id, counts, records: documents, next: page.next },
-      lines: () => [
+      lines: (colours) => [
         ...(shape ? documents.map((one) => displayText(canonicalJson(one))) : countLines(counts)),
-        ...(page.next === null ? [] : [`More: holdfast sessions records ${id} ${kind} --after ${page.next}`]),
+        ...(page.next === null
+          ? []
+          : [moreLine(colours, `sessions records ${id} ${kind}`, unlessDefault(options), `--after ${page.next}`)]),
       ],
     });
     return 0;

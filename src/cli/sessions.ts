@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandContext } from './commands.ts';
-import { activate, checkpoint, diff, fork, list, recover, remove, revert, show } from './session-commands.ts';
+import { activate, checkpoint, diff, fork, list, PAGE, recover, remove, revert, show } from './session-commands.ts';
 import { artifact, type PageOptions, records } from './session-records.ts';
 import { trust } from './trust.ts';
 import type { RunOptions } from './with-runtime.ts';
@@ -11,7 +11,7 @@ export function define(command: Command, context: CommandContext): void {
   command
     .command('list')
     .description('Sessions, newest first')
-    .option('--limit <n>', 'At most this many', '20')
+    .option('--limit <n>', 'At most this many', PAGE)
     .option('--after <session>', 'The page that follows this one')
     .action((options: RunOptions & { limit: string; after?: string }) => run(() => list(context, options)));
   command
@@ -57,7 +57,7 @@ export function define(command: Command, context: CommandContext): void {
   command
     .command('records <session> [kind]')
     .description('What is recorded beside the history: how much of each kind, or the records of one')
-    .option('--limit <n>', 'At most this many', '20')
+    .option('--limit <n>', 'At most this many', PAGE)
     .option('--after <place>', 'The page that follows this one')
     .action((id: string, kind: string | undefined, options: PageOptions) =>
       run(() => records(context, id, kind, options)),
@@ -65,7 +65,7 @@ export function define(command: Command, context: CommandContext): void {
   command
     .command('artifact <version>')
     .description('Write the bytes of an artifact version to a file, proved by their digest')
-    .option('--to <file>', 'The file to make')
+    .option('--to <file>', 'The file to make; one that exists is not overwritten')
     .action((id: string, options: RunOptions & { to?: string }) => run(() => artifact(context, id, options)));
   command
     .command('recover <session>')

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { fileSource, keyFingerprint, openPackage, readPrivateKey, signPackage } from '../archive/index.ts';
 import type { CommandContext } from './commands.ts';
 import { readKeyFile, writeNewFile } from './small-files.ts';
+import { spelled } from './shell-word.ts';
 import { checkTarget } from './target-file.ts';
 
 interface SignOptions {
@@ -23,7 +24,7 @@ export function define(command: Command, { output, run }: CommandContext): void 
           what: 'the new signature file',
           path: target,
           name: `${basename(file)}.sig`,
-          command: (path) => `holdfast sign FILE --key KEY --out ${path}`,
+          command: (path) => `holdfast sign ${spelled(file)} --key ${spelled(options.key)} --out ${path}`,
         });
         const pem = readKeyFile(options.key);
         const { publicText } = readPrivateKey(pem);

@@ -90,9 +90,11 @@ function list(context: CommandContext, options: TenantOptions & { after?: string
     const found = await runtime.store.read('tokens.list', (tx) => listTokens(tx, tenantOf(runtime, options), page));
     context.output.result({
       document: { tokens: found.items.map(tokenDocument), next: found.next },
-      lines: () => [
+      lines: (colours) => [
         ...(found.items.length === 0 ? [noneLine(options.after, 'There are none.')] : found.items.map(tokenLine)),
-        ...(found.next === null ? [] : [moreLine('tokens list', { tenant: options.tenant }, `--after ${found.next}`)]),
+        ...(found.next === null
+          ? []
+          : [moreLine(colours, 'tokens list', { tenant: options.tenant }, `--after ${found.next}`)]),
       ],
     });
     return 0;

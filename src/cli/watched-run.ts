@@ -1,12 +1,12 @@
 import type { RunView, Runtime } from '../app/index.ts';
 import { viewOfRun } from '../app/index.ts';
 import type { ShownRequest } from '../approvals/index.ts';
-import { outcomeLine } from '../calls/index.ts';
 import { displayText, HoldfastError } from '../core/index.ts';
 import { namingRun, type RunHandle, type RunListener } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
-import { watchForEarlyEnd } from './early-end.ts';
+import { runEnded, watchForEarlyEnd } from './early-end.ts';
 import { askAtPrompt } from './prompt.ts';
+import { outcomeWords } from './run-lines.ts';
 import { tell } from './tell-run.ts';
 import { isInteractive } from './terminal.ts';
 
@@ -23,7 +23,7 @@ export async function watchedRun(
   const listener = listenerFor(context);
   let handle = await begin(listener);
   const runId = (): string => handle.runId;
-  const unhookExit = watchForEarlyEnd(context.terminal, runId);
+  const unhookExit = watchForEarlyEnd(context, runId);
   const unhook = stopOnInterrupt(context, runtime, runId, unhookExit);
   try {
     return await namingRun(runId(), async () => {
@@ -87,12 +87,12 @@ function listenerFor({ terminal, output }: Pick<CommandContext, 'terminal' | 'ou
       say(`… the agent ${displayText(agent)}`);
       return listenerFor({ terminal, output });
     },
-    onOutcome: (_callId, toolName, outcome) => say(`  ${displayText(toolName)}: ${displayText(outcomeLine(outcome))}`),
+    onOutcome: (_callId, toolName, outcome) => say(`  ${displayText(toolName)}: ${outcomeWords(outcome, output)}`),
   };
 }
 
 function stopOnInterrupt(
-  { terminal }: CommandContext,
+  { terminal, output }: CommandContext,
   runtime: Runtime,
   runId: () => string,
   unhookExit: () => void,
@@ -101,8 +101,10 @@ function stopOnInterrupt(
   const onInterrupt = (): void => {
     if (asked) {
       unhookExit();
-      terminal.stderr.write(
-        'Ended at once. What had started is unknown until it is known: holdfast operations list --open\n',
+      const look = output.command('holdfast operations list --open');
+      output.ending(
+        runEnded(runId(), 'A second signal ended', '').toJSON(),
+        `Ended at once. What had started is unknown until it is known: ${look}`,
       );
       process.exit(1);
     }

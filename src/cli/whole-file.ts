@@ -1,9 +1,10 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   errnoOf,
   type FaultPoints,
   type FileSystem,
+  nameNewFile,
   nodeFileSystem,
   noFaults,
   syncFolder,
@@ -16,9 +17,10 @@ type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 const MOST_LEFT = 100;
 
 /**
- * Makes a file that is whole or not there: written beside its name, flushed, renamed, and its name flushed. `what` names
- * it in messages, never its path. FILE_DISK_FULL and the other file errors; what the chunks throw is thrown on. `faults`
- * are named fault points, for test harnesses.
+ * Makes a new file that is whole or not there: written beside its name, flushed, named, and its name flushed. One that is
+ * there already is never overwritten (FILE_EXISTS), whoever made it meanwhile. `what` names it in messages, never its path.
+ * FILE_DISK_FULL and the other file errors; what the chunks throw is thrown on. `faults` are named fault points, for test
+ * harnesses.
  */
 export async function writeWholeFile(
   what: string,
@@ -35,7 +37,7 @@ export async function writeWholeFile(
       closeSync(fd);
     }
     await faults.reach('file-temp-written');
-    attempt(what, () => renameSync(part, file));
+    attempt(what, () => nameNewFile(part, file));
   } catch (error) {
     rmSync(part, { force: true });
     throw error;

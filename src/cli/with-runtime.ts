@@ -20,13 +20,38 @@ export async function withConfigured(
   return workAndClose(await opened(context, options, config), work);
 }
 
-async function opened({ terminal }: CommandContext, options: RunOptions, config: HoldfastConfig): Promise<Configured> {
+async function opened(
+  { terminal, output }: CommandContext,
+  options: RunOptions,
+  config: HoldfastConfig,
+): Promise<Configured> {
   const { damagedLine, notOfferedLine, openConfigured, readConfiguration } = await import('../app/index.ts');
   const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir, configured: config.dataDir });
-  const onDamage = (run: DamagedRun): void => void terminal.stderr.write(`holdfast: ${damagedLine(run)}\n`);
+  const onDamage = (run: DamagedRun): void =>
+    void terminal.stderr.write(`holdfast: ${output.command(damagedLine(run))}\n`);
   const configured = await openConfigured({ onDamage, ...config }, dataDir);
   for (const tool of configured.notOffered) terminal.stderr.write(`holdfast: ${notOfferedLine(tool)}\n`);
   return configured;
+}
+
+/**
+ * The data folder of a command that looks after it and opens no runtime: the one that a runtime would open. The
+ * configuration, a program of the user's, is loaded only where nothing else names the folder.
+ */
+export async function dataFolderOf({ terminal: { env } }: CommandContext, options: RunOptions): Promise<string> {
+  const { loadConfigFile, readConfiguration } = await import('../app/index.ts');
+  const { dataDir } = options;
+  const isNamed = dataDir !== undefined || env['HOLDFAST_DATA_DIR'] !== undefined;
+  if (isNamed) return readConfiguration({ env, dataDir }).dataDir;
+  try {
+    return readConfiguration({ env, configured: (await loadConfigFile(options.config))?.dataDir }).dataDir;
+  } catch (error) {
+    const { fail, HoldfastError } = await import('../core/index.ts');
+    if (!(error instanceof HoldfastError)) throw error;
+    // A guess would be another folder than the one that everybody works in.
+    const resolve = `Name the data folder with --data-dir. Or: ${error.resolve}`;
+    throw fail(error.code, error.message, { cause: error, resolve });
+  }
 }
 
 /** What keeps the work from its end most often keeps that of the process from being written down too: the first is told. */
@@ -47,7 +72,7 @@ async function workAndClose<T extends Pick<Configured, 'close'>>(opened: T, work
  * principal and the tools are known; no MCP server is started.
  */
 export async function withoutAgents(
-  { terminal }: CommandContext,
+  { terminal, output }: CommandContext,
   options: RunOptions,
   work: (holdfast: Holdfast) => Promise<ExitCode>,
 ): Promise<ExitCode> {
@@ -56,7 +81,8 @@ export async function withoutAgents(
   const { agents, mcpServers: _servers, ...settings } = config ?? { agents: [] };
   const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir, configured: config?.dataDir });
   const tools = [...new Set([...(settings.tools ?? []), ...agents.flatMap((agent) => agent.tools ?? [])])];
-  const onDamage = (run: DamagedRun): void => void terminal.stderr.write(`holdfast: ${damagedLine(run)}\n`);
+  const onDamage = (run: DamagedRun): void =>
+    void terminal.stderr.write(`holdfast: ${output.command(damagedLine(run))}\n`);
   const how = { dataDir, tools, create: false, secretsIn: terminal.env };
   return workAndClose(await Holdfast.open({ onDamage, ...settings, ...how }), work);
 }

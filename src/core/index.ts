@@ -28,6 +28,7 @@ export {
   writeAll,
   writeFileDurably,
 } from './durable-files.ts';
+export { nameNewFile } from './name-new-file.ts';
 export type { ErrorCodeEntry, ErrorFamily } from './error-codes/entry.ts';
 export { ERROR_TABLE, type ErrorCode } from './error-table.ts';
 export {

@@ -1,5 +1,4 @@
 import type { TestContext } from 'node:test';
-import picocolors from 'picocolors';
 import { deliverAgain, operationDocument } from '../../src/app/index.ts';
 import {
   ledgerResultOfStored,
@@ -14,7 +13,7 @@ import type { JsonObject } from '../../src/core/index.ts';
 import { NotDone } from '../../src/index.ts';
 import { Principal } from '../../src/operations/index.ts';
 import { readFeed } from '../../src/store/index.ts';
-import { assert, check, manualClock } from '../support/index.ts';
+import { assert, check, manualClock, PLAIN } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
 
 type Said = 'done' | 'not_done';
@@ -204,7 +203,7 @@ for (const effect of ['once', 'idempotent', 'reconcilable'] as const)
       const outcome = await ways.recover();
       assert.equal(outcome.state === 'unknown' && outcome.resolve, command);
     }
-    const lines = operationLines(await view(), picocolors.createColors(false), command);
+    const lines = operationLines(await view(), PLAIN, command);
     assert.deepEqual(
       lines.filter((line) => line.includes('holdfast operations')).map((line) => line.slice(13)),
       effect === 'reconcilable' ? [command, settle] : [settle],
@@ -382,7 +381,7 @@ check(
       ['{"refund":"r-1"}'],
     );
     assert.deepEqual(told, [view.statusRef]);
-    const lines = operationLines(view, picocolors.createColors(false), '').join('\n');
+    const lines = operationLines(view, PLAIN, '').join('\n');
     assert.match(
       lines,
       /otherwise {2}another delivery answered \{"refund":"r-1"\}[^]*whether it happened more than once/,

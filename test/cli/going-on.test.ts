@@ -86,6 +86,30 @@ check('an error outside any call that ends the process says so, names the run an
   assert.match(await shownOnceKnown(world, id), /failed, outcome unknown/);
 });
 
+check(
+  'what ends the process before its command is done is one document with --json, and never exit code 0',
+  async (t) => {
+    const exits = LETTER_AGENT.replace('needsApproval: true', 'needsApproval: false').replace(
+      'return { posted: to };',
+      'process.exit(0);',
+    );
+    const { holdfast, json } = await configuredFolder(t, exits);
+    const told = await json('run', 'Write to Ada.');
+    assert.deepEqual([told.exit, told.document.error?.code], [1, 'RUN_PROCESS_ENDED']);
+    assert.match(JSON.stringify(told.document.error), /See what is known of it: holdfast runs show [0-9a-f]{32}\./);
+    const loading = await configuredFolder(t, `process.exit(0);${LETTER_AGENT}`);
+    const audit = await loading.json('audit');
+    assert.deepEqual([audit.exit, audit.document.error?.code], [2, 'UNEXPECTED'], 'nobody takes it for a passed audit');
+    const said = await loading.holdfast('audit');
+    assert.deepEqual([said.exit, said.stdout], [2, '']);
+    assert.match(
+      said.stderr,
+      /^UNEXPECTED: Something ended the process before its command was done\.\n {2}what resolves/,
+    );
+    assert.equal((await holdfast('runs', 'list')).exit, 0);
+  },
+);
+
 check('an error that cuts a run short after a call had started names the run and what shows it', async (t) => {
   const back = 'const { now } = Date; Date.now = () => now() - 3_600_000; return {};';
   const agent = LETTER_AGENT.replace('needsApproval: true', 'needsApproval: false')

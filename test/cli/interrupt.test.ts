@@ -67,9 +67,9 @@ async function posted(folder: string): Promise<void> {
   clearInterval(look);
 }
 
-async function interruptedRun(t: TestContext, heeds: boolean) {
+async function interruptedRun(t: TestContext, heeds: boolean, ...options: string[]) {
   const world = await configuredFolder(t, SLOW_AGENT(heeds));
-  const running = start(t, world.folder, 'run', 'Write to both');
+  const running = start(t, world.folder, 'run', 'Write to both', ...options);
   await posted(world.folder);
   running.child.kill('SIGINT');
   await running.saying(/Stopping; nothing more is started\. Ctrl-C again ends at once\./);
@@ -109,4 +109,18 @@ check('Ctrl-C twice: it ends at once, says what is unknown, and it is found so a
   assert.match(running.said(), /What had started is unknown until it is known: holdfast operations list --open/);
   assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
   assert.deepEqual(await openOperations(json), [['post', 'unknown']]);
+});
+
+check('Ctrl-C twice with --json: what is unknown is told in one document, on standard output', async (t) => {
+  const { running } = await interruptedRun(t, false, '--json');
+  running.child.kill('SIGINT');
+  assert.equal(await running.ended, 1);
+  const document = running
+    .said()
+    .split('\n')
+    .filter((line) => line.startsWith('{'));
+  assert.equal(document.length, 1, running.said());
+  const { error } = JSON.parse(document[0] ?? '') as { error: { code: string; resolve: string } };
+  assert.equal(error.code, 'RUN_PROCESS_ENDED');
+  assert.match(error.resolve, /^See what is known of it: holdfast runs show [0-9a-f]{32}\.$/);
 });

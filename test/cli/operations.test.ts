@@ -16,7 +16,7 @@ check('a list names its next page as it was asked for, and what is damaged is sa
   for (const note of ['early', 'fine', 'late']) await agent.run(note);
   await desk.holdfast.close();
   const command = (...args: string[]) =>
-    holdfast(['operations', ...args, '--data-dir', desk.dataDir], { cwd: join(desk.dataDir, '..') });
+    holdfast(['operations', ...args], { cwd: join(desk.dataDir, '..'), env: { HOLDFAST_DATA_DIR: desk.dataDir } });
 
   const first = await command('list', '--open', '--limit', '1');
   const [, next = ''] = /^More: holdfast operations (list .*)$/m.exec(first.stdout) ?? [];

@@ -28,7 +28,8 @@ check(
     });
     await desk.holdfast.close();
     const cwd = join(desk.dataDir, '..');
-    const said = async (...args: string[]) => (await holdfast([...args, '--data-dir', desk.dataDir], { cwd })).stdout;
+    const env = { HOLDFAST_DATA_DIR: desk.dataDir };
+    const said = async (...args: string[]) => (await holdfast(args, { cwd, env })).stdout;
     const next = async (...args: string[]) => NEXT.exec(await said(...args))?.[1] ?? '';
 
     assert.match(await next('approvals', 'list'), /^approvals list --after [0-9a-f]{32}$/);

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileSource } from '../../src/archive/index.ts';
 import { writeNewFile } from '../../src/cli/small-files.ts';
@@ -50,10 +50,14 @@ check(
       [['export', session, '--to'], `holdfast export ${session} --to`, `${session}.zip`],
       [['backup', '--to'], 'holdfast backup --to', 'holdfast-backup.db'],
       [['keys', 'new', '--out'], 'holdfast keys new --out', 'holdfast.key'],
-      [['sign', 'right.zip', '--key', 'right.key', '--out'], 'holdfast sign FILE --key KEY --out', 'right.zip.sig'],
+      [
+        ['sign', 'right.zip', '--key', 'right.key', '--out'],
+        'holdfast sign right.zip --key right.key --out',
+        'right.zip.sig',
+      ],
       [['report', '--html'], 'holdfast report --html', 'report.html'],
       [['audit', '--make-head'], 'holdfast audit --make-head', 'holdfast.head'],
-      [['mcp', 'init', '--name', 'files', '--out'], 'holdfast mcp init --out', 'holdfast.policy.json'],
+      [['mcp', 'init', '--name', 'files', '--out'], 'holdfast mcp init --name files --out', 'holdfast.policy.json'],
       [['sessions', 'artifact', 'version-1', '--to'], 'holdfast sessions artifact version-1 --to', 'artifact'],
     ];
     for (const [command, shown, name] of makers) {
@@ -77,11 +81,47 @@ check(
   },
 );
 
-check('a file that a command would make is not overwritten where it must not be', async (t) => {
-  const { refused } = await world(t);
-  assert.equal((await refused('keys', 'new', '--out', 'note')).code, 'FILE_EXISTS');
-  assert.equal((await refused('report', '--html', 'note')).code, 'FILE_EXISTS');
-  assert.equal((await refused('backup', '--to', 'note')).code, 'STORE_TARGET_EXISTS');
+check('no command writes over a file that is there, and each names the command with a name that is free', async (t) => {
+  const { folder, session, refused, json } = await world(t);
+  const makers: readonly (readonly [readonly string[], string])[] = [
+    [['export', session, '--to'], `holdfast export ${session} --to note-2`],
+    [['keys', 'new', '--out'], 'holdfast keys new --out note-2'],
+    [['sign', 'right.zip', '--key', 'right.key', '--out'], 'holdfast sign right.zip --key right.key --out note-2'],
+    [['report', '--since', '2h', '--html'], 'holdfast report --html note-2 --since 2h'],
+    [['audit', '--key', 'right.key', '--make-head'], 'holdfast audit --make-head note-2 --key right.key'],
+    [['mcp', 'init', '--out'], 'holdfast mcp init --out note-2 -- true'],
+    [['sessions', 'artifact', 'version-1', '--to'], 'holdfast sessions artifact version-1 --to note-2'],
+  ];
+  for (const [command, better] of makers) {
+    const behind = command[0] === 'mcp' ? ['--', 'true'] : [];
+    const { code, resolve } = await refused(...command, 'note', ...behind);
+    assert.deepEqual([code, resolve], ['FILE_EXISTS', `Give it another name: \`${better}\``]);
+  }
+  const taken = await refused('backup', '--to', 'right.db');
+  assert.deepEqual(
+    [taken.code, taken.resolve.includes('`holdfast backup --to right-2.db`')],
+    ['STORE_TARGET_EXISTS', true],
+  );
+  assert.match((await refused('sign', 'right.zip', '--key', 'right.key')).resolve, /--out right\.zip-2\.sig/);
+  assert.equal(readFileSync(join(folder, 'note'), 'utf8'), 'a note');
+  assert.equal((await json('export', session, '--to', 'right-2.zip')).exit, 0);
+});
+
+check('a session that is exported twice under its own name is one file, and the other says so', async (t) => {
+  const { folder, json } = await configuredFolder(t, LETTER_AGENT);
+  const { document } = await json('run', 'Write to Ada.');
+  const session = String(document['session_id']);
+  const first = await json('export', session);
+  const { file } = first.document as unknown as { readonly file: string };
+  const before = readFileSync(file);
+  await json('sessions', 'checkpoint', session);
+  const again = await json('export', session);
+  assert.deepEqual([again.exit, again.document.error?.code], [2, 'FILE_EXISTS']);
+  assert.deepEqual(readFileSync(file), before);
+  const { resolve } = again.document.error as unknown as Told;
+  const [, better = ''] = /--to ([^`]+)`$/.exec(resolve) ?? [];
+  assert.equal((await json('export', session, '--to', better)).exit, 0);
+  assert.ok(existsSync(join(folder, better)));
 });
 
 check('a file that a command should read: a folder, nothing and a file on the way are told apart', async (t) => {
@@ -97,7 +137,7 @@ check('a file that a command should read: a folder, nothing and a file on the wa
   const readers: readonly (readonly string[])[] = [
     ['verify', 'right.zip', '--trusted'],
     ['verify', 'right.zip', '--signature'],
-    ['sign', 'right.zip', '--key'],
+    ['sign', 'right.zip', '--out', 'free.sig', '--key'],
     ['audit', '--head'],
     ['operations', 'dispatch', '--request'],
     ['mcp', 'guard', '--policy'],

@@ -23,7 +23,8 @@ async function importedWorld(t: TestContext) {
     }),
   );
   await made.close();
-  return { dataDir, text: (...args: string[]) => holdfast(['rules', ...args, '--data-dir', dataDir]) };
+  const env = { HOLDFAST_DATA_DIR: dataDir };
+  return { dataDir, text: (...args: string[]) => holdfast(['rules', ...args], { env }) };
 }
 
 check('a rule that one process makes holds for the next call of a run in another, until it is dropped', async (t) => {

@@ -33,14 +33,14 @@ function started(t: TestContext, cwd: string, args: readonly string[]) {
 }
 
 /** `serve` with an agent whose one tool does `work`; the run of it that was begun. */
-async function servedTool(t: TestContext, work: string) {
+async function servedTool(t: TestContext, work: string, ...options: string[]) {
   const agent = LETTER_AGENT.replace('needsApproval: true', 'needsApproval: false')
     .replace('execute: (', 'execute: async (')
     .replace('return { posted: to };', `${work} await sleep(20_000); return {};`);
   const { folder } = await configuredFolder(t, agent);
-  const gateway = started(t, folder, [installedCommand(), 'serve', '--port', '0', '--quiet']);
-  await gateway.until(() => /first token/.test(gateway.said.stdout));
-  const [, url = '', token = ''] = /Listening at (\S+)\n(\S+)/.exec(gateway.said.stdout) ?? [];
+  const gateway = started(t, folder, [installedCommand(), 'serve', '--port', '0', '--quiet', ...options]);
+  await gateway.until(() => /first token|"token"/.test(gateway.said.stdout));
+  const [, url = '', token = ''] = /(http:[^\s"]+)\W+(?:token\W+)?([^\s"]+)/.exec(gateway.said.stdout) ?? [];
   const owner = new HoldfastClient({ url, token });
   const { token: text } = await owner.createToken({ subject: 'writer', roles: ['agent'] });
   const { run_id: runId } = await new HoldfastClient({ url, token: text ?? '' }).startRun({ task: 'Write to Ada.' });
@@ -57,6 +57,16 @@ check('an error outside any call ends serve by a code, with its runs and what sh
   assert.doesNotMatch(said.stderr, /UNEXPECTED|some.where|before its time/);
   const { stdout } = await holdfast(['operations', 'list', '--open'], { cwd: folder });
   assert.match(stdout, /post/);
+});
+
+check('with --json, serve that is ended is one more document on standard error: the answer was given', async (t) => {
+  for (const work of ["setInterval(() => { throw new RangeError('x'); }, 1);", 'process.exit(0);']) {
+    const { said, ended } = await servedTool(t, work, '--json');
+    assert.equal(await ended, 1);
+    assert.deepEqual(Object.keys(JSON.parse(said.stdout) as object), ['url', 'token']);
+    const { error } = JSON.parse(said.stderr) as { error: { code: string } };
+    assert.equal(error.code, 'SERVING_ENDED');
+  }
 });
 
 check('a tool that ends serve by its exit never makes it exit with 0, and what may be unknown is told', async (t) => {

@@ -1,4 +1,3 @@
-import picocolors from 'picocolors';
 import { type Holdfast, standingsOf, viewOfRun } from '../../src/app/index.ts';
 import { runLines } from '../../src/cli/run-lines.ts';
 import { putRule } from '../../src/approvals/index.ts';
@@ -6,7 +5,7 @@ import { settleByPerson } from '../../src/calls/index.ts';
 import type { HoldfastError } from '../../src/core/index.ts';
 import { Principal } from '../../src/operations/index.ts';
 import { countingObserver } from '../../src/store/index.ts';
-import { assert, check } from '../support/index.ts';
+import { assert, check, PLAIN } from '../support/index.ts';
 import { elsewhere, guardWorld, type Message, OPEN_POLICY, outcomeOf, resultOf, textOf } from './guard-world.ts';
 
 const operations = (dataDir: string) =>
@@ -399,7 +398,7 @@ check(
           ['world__read', null],
         ],
       );
-      const shown = runLines(view, picocolors.createColors(false)).join('\n');
+      const shown = runLines(view, PLAIN).join('\n');
       assert.match(shown, /passed in shadow mode: It would have been refused: nobody may/);
     });
   },

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
@@ -7,6 +16,7 @@ import { runCurlLines, served } from '../gateway/served.ts';
 import { commandsOf } from '../support/document-commands.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 import { ROOT } from '../structure/repository-files.ts';
+import { brokenLinks } from '../structure/rules/documents.ts';
 import { compile, entries, exitOf, install, manifest, node, pack } from './package-under-test.ts';
 
 let home = '';
@@ -28,15 +38,32 @@ function filesOf(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-check('the package holds the build, the command and the error pages, and no sources or tests', () => {
+check('the package holds the build, the command and the documents, and no sources or tests', () => {
   const names = filesOf(installed).map((path) => path.slice(installed.length + 1));
   assert.ok(names.includes('LICENSE') && names.includes('bin/holdfast.js') && names.includes('dist/index.js'));
   assert.deepEqual(
-    names.filter((name) => !/^(bin|dist|docs\/errors)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json)$/.test(name)),
+    names.filter(
+      (name) =>
+        !/^(bin|dist)\/|^docs\/.*\.md$|^(LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|package\.json)$/.test(
+          name,
+        ),
+    ),
     [],
   );
   assert.deepEqual(
     names.filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts')),
+    [],
+  );
+});
+
+check('every link of a packed document leads to something in the package', () => {
+  const inPackage = filesOf(installed).map((path) => path.slice(installed.length + 1));
+  const documents = inPackage
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => ({ path, text: readFileSync(join(installed, path), 'utf8') }));
+  assert.ok(documents.some(({ path }) => path === 'docs/guard.md'));
+  assert.deepEqual(
+    brokenLinks(documents, (path) => existsSync(join(installed, path))),
     [],
   );
 });

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import picocolors from 'picocolors';
 import { sideBranchesOf, sideBranchStoryDocument } from '../../src/app/index.ts';
 import { runLines } from '../../src/cli/run-lines.ts';
 import type { ModelFunction, ModelMessage } from '../../src/index.ts';
 import { listEvents } from '../../src/sessions/index.ts';
-import { assert, check } from '../support/index.ts';
+import { assert, check, PLAIN } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
 
 const opening = { type: 'reflection', instruction: 'What went well?' } as const;
@@ -90,7 +89,7 @@ check('a side branch whose last turn was cut says so, to its kind and wherever i
     instruction: 'Was that wise?',
     turns: [{ text: 'half a', cut: 'length', proposed: [] }],
   });
-  assert.match(runLines(run.view, picocolors.createColors(false)).join('\n'), /side branch review, .*: half a \(cut\)/);
+  assert.match(runLines(run.view, PLAIN).join('\n'), /side branch review, .*: half a \(cut\)/);
 });
 
 check('a branch that waits beside its run has its turns and leaves the run waiting', async (t) => {

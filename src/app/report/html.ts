@@ -17,9 +17,9 @@ const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character
 
 /**
  * The report as one self-contained page: nothing is loaded from anywhere, no script runs, and no text of an agent can
- * become markup.
+ * become markup. `command` says how a command of ours is written.
  */
-export function reportHtml(report: Report): string {
+export function reportHtml(report: Report, command: (text: string) => string = (text) => text): string {
   const head = reportSummary(report).map((line) => `<p>${escapeHtml(line)}</p>`);
   const sections = reportSections(report).filter(({ items }) => items.length > 0);
   return `<!doctype html>
@@ -34,22 +34,25 @@ export function reportHtml(report: Report): string {
 <body>
 <h1>What happened</h1>
 ${head.join('\n')}
-${sections.map(sectionHtml).join('\n')}
+${sections.map((one) => sectionHtml(one, command)).join('\n')}
 </body>
 </html>
 `;
 }
 
-const sectionHtml = ({ title, kind, items, more }: ReportSection): string => `<section class="${kind}">
+const sectionHtml = (
+  { title, kind, items, more }: ReportSection,
+  command: (text: string) => string,
+): string => `<section class="${kind}">
 <h2>${escapeHtml(title)} (${items.length + more})</h2>
 <ul>
-${items.map(itemHtml).join('\n')}
+${items.map((one) => itemHtml(one, command)).join('\n')}
 </ul>
-${more > 0 ? `<p class="note">and ${more} more: <code>holdfast report --json</code></p>` : ''}
+${more > 0 ? `<p class="note">and ${more} more: <code>${escapeHtml(command('holdfast report --json'))}</code></p>` : ''}
 </section>`;
 
-function itemHtml({ title, notes, command }: ReportItem): string {
+function itemHtml({ title, notes, command }: ReportItem, written: (text: string) => string): string {
   const lines = notes.map((note) => `<span class="note">${escapeHtml(note)}</span>`);
-  const does = command === null ? '' : `<span><code>${escapeHtml(command)}</code></span>`;
+  const does = command === null ? '' : `<span><code>${escapeHtml(written(command))}</code></span>`;
   return `<li>${escapeHtml(title)}${lines.join('')}${does}</li>`;
 }

@@ -1,6 +1,14 @@
-import { closeSync, constants, copyFileSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs';
+import { closeSync, constants, copyFileSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { type FaultPoints, fail, HoldfastError, KernelLock, nodeFileSystem, noFaults } from '../../core/index.ts';
+import {
+  type FaultPoints,
+  fail,
+  HoldfastError,
+  KernelLock,
+  nameNewFile,
+  nodeFileSystem,
+  noFaults,
+} from '../../core/index.ts';
 import { checkSchemas } from '../migration-digest.ts';
 import type { ContextSchema } from '../migration.ts';
 import { CONNECTION_SETTINGS, openConnection } from './connection.ts';
@@ -55,15 +63,14 @@ function verify(driver: Driver, path: string, schemas: readonly ContextSchema[])
   }
 }
 
-/** Gives the finished file its name, never over another file: a link fails where the name is taken. */
+/** Gives the finished file its name, never over another file. */
 function publish(partial: string, path: string): void {
   try {
-    linkSync(partial, path);
+    nameNewFile(partial, path);
   } catch (cause) {
     if (existsSync(path)) throw fail('STORE_TARGET_EXISTS', 'The file that should be made exists already.', { cause });
     throw cause;
   }
-  rmSync(partial);
   syncFolderOf(path);
 }
 

@@ -64,6 +64,7 @@ check('chunks that fail half-way leave no file, and a file that is there stays a
   assert.equal(existsSync(file), false);
   await writeWholeFile('the file', file, [Buffer.from('whole')]);
   await assert.rejects(writeWholeFile('the file', file, broken()), /the reader broke/);
+  await assert.rejects(writeWholeFile('the file', file, [Buffer.from('other')]), { code: 'FILE_EXISTS' });
   assert.equal(readFileSync(file, 'utf8'), 'whole');
   assert.deepEqual(readdirSync(folder), ['bytes']);
 });

@@ -7,8 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import { Holdfast, viewOfRun } from '../../../src/app/index.ts';
 import { runLines } from '../../../src/cli/run-lines.ts';
-import picocolors from 'picocolors';
-import { assert, check, installedCommand, temporaryFolder } from '../../support/index.ts';
+import { assert, check, installedCommand, PLAIN, temporaryFolder } from '../../support/index.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const SERVER = join(ROOT, 'test', 'fixtures', 'mcp', 'guarded-server.ts');
@@ -61,7 +60,7 @@ check(
       const { runtime } = holdfast;
       const [run] = (await runtime.runs.list(runtime.principal, { limit: 1 })).items;
       const view = await viewOfRun(runtime, runtime.principal, run?.runId ?? '');
-      return { view, text: runLines(view, picocolors.createColors(false)).join('\n') };
+      return { view, text: runLines(view, PLAIN).join('\n') };
     };
     const beside = await Holdfast.open({ dataDir });
     const alive = await lines(beside);
