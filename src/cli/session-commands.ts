@@ -117,7 +117,7 @@ export function show(context: CommandContext, id: string, options: RunOptions): 
       lines: (colours) => [
         `${colours.bold(session.rootFrameId)}${named(session.name)}  ${session.kind}, since ${momentText(session.createdAt)}`,
         ...(session.trustState === 'quarantined_import'
-          ? [`  locked: look at it, then ${colours.command(`holdfast sessions trust ${id}`)}`]
+          ? [`  locked: look at it, then ${colours.command(`holdfast sessions trust ${id} --yes`)}`]
           : []),
         ...(running === null ? [] : [`  interrupted: ${colours.command(`holdfast sessions recover ${id}`)}`]),
         ...branches.map(

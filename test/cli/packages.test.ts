@@ -29,13 +29,15 @@ check('a locked session is shown as locked, and nobody is asked for what would b
   const folder = await temporaryFolder(t);
   const dataDir = join(folder, 'data');
   await (await Holdfast.open({ dataDir })).close();
-  const run = (...args: string[]) => holdfast([...args, '--data-dir', dataDir], { cwd: folder });
+  const env = { HOLDFAST_DATA_DIR: dataDir };
+  const run = (...args: string[]) => holdfast(args, { cwd: folder, env });
   const json = async (...args: string[]) =>
     JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>;
   const session = String((await json('import', join(ORACLE_FOLDER, 'c-branches.zip')))['root_frame_id']);
-  assert.match(
-    (await run('sessions', 'show', session)).stdout,
-    /\n {2}locked: look at it, then holdfast sessions trust /,
+  assert.ok(
+    (await run('sessions', 'show', session)).stdout.includes(
+      `\n  locked: look at it, then holdfast sessions trust ${session} --yes\n`,
+    ),
   );
   const shown = await json('sessions', 'show', session);
   const [{ checkpoint_id: point } = { checkpoint_id: '' }] = shown['checkpoints'] as { checkpoint_id: string }[];
