@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HoldfastClient } from '../../src/client/index.ts';
 import { assert, check } from '../support/index.ts';
@@ -72,9 +73,25 @@ function leaseShortly(folder: string): void {
   writeFileSync(file, readFileSync(file, 'utf8').replace('({ agents', `({ instanceLeaseMs: ${LEASE_MS}, agents`));
 }
 
+/** Whoever was stopped in the middle of a commit keeps everybody else from writing. */
+function somebodyWrites(folder: string): boolean {
+  const db = new DatabaseSync(join(folder, '.holdfast', 'holdfast.db'), { timeout: 200 });
+  try {
+    db.exec('BEGIN IMMEDIATE; ROLLBACK');
+    return false;
+  } catch {
+    return true;
+  } finally {
+    db.close();
+  }
+}
+
 /** Stops a `serve` until its lease has ended, and wakes it once `meanwhile` is done. */
 async function slept({ folder, send }: Served, meanwhile: () => Promise<unknown>): Promise<void> {
-  send('SIGSTOP');
+  for (send('SIGSTOP'); somebodyWrites(folder); send('SIGSTOP')) {
+    send('SIGCONT');
+    await sleep(20);
+  }
   endLeases(join(folder, '.holdfast'));
   await meanwhile();
   send('SIGCONT');
