@@ -5,11 +5,11 @@ import { evidenceFinding, readStoredJson, readStoredObject } from './evidence.ts
 import { payloadFinding } from './lease.ts';
 import type { Awaitable, OperationTool } from './model.ts';
 import { outputFindings } from './output-rules.ts';
-import { toolAsItWas } from './process.ts';
 import { downstreamFinding } from './record.ts';
 import { expectedOfRow } from './request.ts';
 import { sameReceipt, type WholeOperation } from './rows.ts';
 import { pairFinding, recordFinding } from './stored-proof.ts';
+import { toolAsItWas } from './stored-work.ts';
 
 /** A finding, or a function that goes on where the next check has to wait for a tool's rules. */
 type Finding = string | null;

@@ -1,4 +1,4 @@
-import type { OperationState, OutboxState, ProcessOutcome, VerdictKind } from './model.ts';
+import type { OperationState, OperationTool, OutboxState, ProcessOutcome, VerdictKind } from './model.ts';
 
 /**
  * The life of one operation and of its outbox row, without input or output. `outstanding` is an operation that
@@ -63,6 +63,16 @@ export function refuseVerdict(
  */
 export function isFinalNotHappened(leaseUntil: number | null, settlesWithinSeconds: number, now: number): boolean {
   return leaseUntil !== null && now >= leaseUntil + settlesWithinSeconds;
+}
+
+/** What a worker may do about an operation that was delivered before: send it, ask first, or nothing. */
+export type RepeatDecision = 'send' | 'ask' | 'never';
+
+/** By what the other side can do for us: honour a key, or tell what became of it. A tool nobody knows is for the step. */
+export function decideRepeat(effect: OperationTool['effect'] | undefined, deliveries: number): RepeatDecision {
+  if (deliveries === 0) return 'send';
+  if (effect === 'once') return 'never';
+  return effect === 'reconcilable' ? 'ask' : 'send';
 }
 
 export type OperationCommand =

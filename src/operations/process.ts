@@ -1,10 +1,10 @@
-import { fail, type JsonObject } from '../core/index.ts';
+import { fail } from '../core/index.ts';
 import { currentAccess, ruleHolds } from './access.ts';
 import { DEFAULT_LEASE_SECONDS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
 import { effectIdentity, isStatusRef } from './digests.ts';
 import type { DeliveryAnswer, DeliveryRequest, DownstreamPort } from './downstream.ts';
-import { type ExpectedRequest, readStoredObject, recordBroken, requireEvidence, sameRevisions } from './evidence.ts';
+import { recordBroken, requireEvidence } from './evidence.ts';
 import {
   checkLeaseRequest,
   PROCESS_FAILURES,
@@ -13,19 +13,11 @@ import {
   requireRecord,
 } from './host-context.ts';
 import { lease } from './lease.ts';
-import {
-  type Lease,
-  type OperationRecord,
-  type OperationTool,
-  Principal,
-  type ProcessOutcome,
-  type Receipt,
-} from './model.ts';
+import { type Lease, type OperationRecord, Principal, type ProcessOutcome } from './model.ts';
 import { readDelivery } from './port-answers.ts';
-import { record } from './record.ts';
-import { expectedOfRow } from './request.ts';
-import { checkedOutput } from './results.ts';
+import { mayBeSent } from './redelivery.ts';
 import { settleFound } from './settle.ts';
+import { readWork, recordReceipt, type StoredWork } from './stored-work.ts';
 
 export interface ProcessOptions {
   readonly workerId: string;
@@ -41,45 +33,29 @@ export function requireStatusRef(statusRef: unknown): string {
   return statusRef;
 }
 
-/** Takes the lease in a transaction of its own. */
+interface LeaseAsked {
+  readonly workerId: string;
+  readonly now: number;
+  readonly leaseSeconds: number;
+}
+
+/** Takes the lease in a transaction of its own; with `afterDeliveries` only where there was none since. */
 export async function takeLease(
   context: OperationsContext,
   statusRef: string,
-  terms: { readonly workerId: string; readonly now: number; readonly leaseSeconds: number },
+  { workerId, now, leaseSeconds: seconds }: LeaseAsked,
+  afterDeliveries?: number,
 ) {
-  requireStatusRef(statusRef);
-  checkLeaseRequest(terms.workerId, terms.now, terms.leaseSeconds);
+  requireLeaseAsked(statusRef, { workerId, now, leaseSeconds: seconds });
+  const pinned = afterDeliveries === undefined ? {} : { afterDeliveries };
   return context.store.write('operations.lease', (tx) =>
-    lease(tx, context, statusRef, { workerId: terms.workerId, now: terms.now, seconds: terms.leaseSeconds }),
+    lease(tx, context, statusRef, { workerId, now, seconds, ...pinned }),
   );
 }
 
-/** The tool that a stored operation was made for: as registered now, or a retired one of exactly its revisions. */
-export function toolOfRecord(context: OperationsContext, row: OperationRecord): OperationTool | undefined {
-  return toolAsItWas(context, row) ?? context.tools.current(row.scope.tool);
-}
-
-/** The tool of exactly the revisions that an operation was made under; undefined where the registry has it no more. */
-export function toolAsItWas(context: OperationsContext, row: OperationRecord): OperationTool | undefined {
-  const current = context.tools.current(row.scope.tool);
-  if (current && sameRevisions(current.contract, row.revisions)) return current;
-  return context.tools.retired?.(row.scope.tool, row.revisions);
-}
-
-/** A stored operation made ready to be carried out. */
-export interface StoredWork {
-  readonly row: OperationRecord;
-  readonly tool: OperationTool;
-  readonly input: JsonObject;
-  readonly expected: ExpectedRequest;
-}
-
-async function readWork(context: OperationsContext, row: OperationRecord): Promise<StoredWork> {
-  const tool = toolOfRecord(context, row);
-  if (!tool || tool.effect === 'read') throw recordBroken('its tool is not registered');
-  const input = readStoredObject(row.argumentsJson, 'the stored arguments');
-  if ((await tool.checkArguments(input)).length > 0) throw recordBroken('its arguments break the input rules');
-  return { row, tool, input, expected: expectedOfRow(row.scope, tool, input) };
+function requireLeaseAsked(statusRef: unknown, { workerId, now, leaseSeconds }: LeaseAsked): void {
+  requireStatusRef(statusRef);
+  checkLeaseRequest(workerId, now, leaseSeconds);
 }
 
 function deliveryRequest(
@@ -102,27 +78,6 @@ function deliveryRequest(
     now,
     leaseUntil: held.until,
   };
-}
-
-/**
- * Records a receipt whose output has passed the tool's rules, in one transaction. Where another receipt is kept already,
- * that one is checked instead; a receipt that breaks the rules is OPERATION_RECORD_BROKEN and changes nothing.
- */
-export async function recordReceipt(
-  context: OperationsContext,
-  work: StoredWork,
-  receipt: Receipt | null,
-  keepChecked: boolean,
-  now: number,
-): Promise<'succeeded' | 'no_receipt' | 'settled'> {
-  let checked = receipt;
-  for (;;) {
-    if (checked) await checkedOutput(work.tool, work.input, checked, 'the downstream result');
-    const terms = { statusRef: work.row.statusRef, expected: work.expected, checked, keepChecked, now };
-    const answer = await context.store.write('operations.record', (tx) => record(tx, context, terms));
-    if (answer.kind !== 'unchecked') return answer.kind;
-    checked = answer.receipt;
-  }
 }
 
 /** What a delivery that did nothing comes to, where the operation did not wait for its answer. */
@@ -205,7 +160,8 @@ async function withinLease(
 }
 
 /**
- * One worker's step: lease, check everything again as it is now, deliver, record. Nothing is sent once the lease has
+ * One worker's step: lease, check everything again as it is now, deliver, record. What was delivered before is sent again
+ * only as far as its tool's `effect` allows that. Nothing is sent once the lease has
  * ended, and what has not answered by then is unknown. A refusal or an error leaves the lease
  * running out; nothing is final but `succeeded`, `settled` and `not_done`. Throws what stored data, the port, an access
  * check or the store throw.
@@ -218,8 +174,12 @@ export async function processOperation(
   requireRecord('options', options);
   const failure = requireFailureWord(options.failure ?? 'none', PROCESS_FAILURES);
   const { workerId, now, leaseSeconds = DEFAULT_LEASE_SECONDS } = options;
+  const asked = { workerId, now, leaseSeconds };
+  requireLeaseAsked(statusRef, asked);
+  const repeat = await mayBeSent(context, statusRef, now);
+  if (repeat.kind === 'not_sent') return repeat.word;
   const askedAtMs = context.clock.nowMs();
-  const answer = await takeLease(context, statusRef, { workerId, now, leaseSeconds });
+  const answer = await takeLease(context, statusRef, asked, repeat.afterDeliveries);
   if (answer.kind === 'not_leased') return answer.word;
   await context.faults.reach('outbox-claimed');
   if (failure === 'after_claim') return 'crashed_after_claim';

@@ -1,20 +1,19 @@
 import { admitCall } from './admission.ts';
 import { bindCall } from './bindings.ts';
 import type { OperationsContext } from './context.ts';
-import { callFingerprint, effectIdentity, isStatusRef } from './digests.ts';
-import type { LookupAnswer } from './downstream.ts';
+import { callFingerprint, isStatusRef } from './digests.ts';
 import { errorEnvelope, type ResultEnvelope } from './envelope.ts';
 import type { OutcomeCode } from './error-catalogue.ts';
 import { requireEvidence, sameIntent, sameRevisions, sameScope } from './evidence.ts';
 import { requireRecord } from './host-context.ts';
+import { askOtherSide } from './lookup.ts';
 import { isFinalNotHappened } from './machine.ts';
 import type { OperationRecord, Principal, ToolCall } from './model.ts';
-import { readLookup } from './port-answers.ts';
-import { recordReceipt, type StoredWork } from './process.ts';
 import { type KeyedCall, type PreparedRequest, prepareRequest } from './request.ts';
 import { answerSucceeded, readWhole } from './results.ts';
 import type { WholeOperation } from './rows.ts';
 import { settleFound } from './settle.ts';
+import { recordReceipt, type StoredWork } from './stored-work.ts';
 
 export interface StatusQuery {
   readonly statusRef: string;
@@ -57,27 +56,6 @@ function workOf(record: OperationRecord, request: PreparedRequest): StoredWork {
   return { row: record, tool: request.tool, input: request.call.arguments, expected: request };
 }
 
-async function askOtherSide(
-  context: OperationsContext,
-  record: OperationRecord,
-  request: PreparedRequest,
-  now: number,
-): Promise<LookupAnswer> {
-  if (!context.downstream?.lookUp) return { kind: 'unknown' };
-  const said = await context.downstream.lookUp({
-    scope: record.scope,
-    statusRef: record.statusRef,
-    contract: request.contract,
-    tool: request.tool,
-    principal: request.principal,
-    input: request.call.arguments,
-    requestSha256: request.requestSha256,
-    effectIdentity: effectIdentity(record.scope, request.requestSha256),
-    now,
-  });
-  return readLookup(said);
-}
-
 type Found = 'succeeded' | 'no_receipt' | 'settled';
 
 /** Settles an operation that the other side knows nothing of, once nothing under way can still take effect. */
@@ -106,7 +84,7 @@ async function reconcile(
   const work = workOf(whole.operation, request);
   if (context.downstream?.home !== 'external') return recordReceipt(context, work, whole.downstream, false, now);
   if (whole.downstream) return recordReceipt(context, work, whole.downstream, false, now);
-  const said = await askOtherSide(context, whole.operation, request, now);
+  const said = await askOtherSide(context, work, request.principal, now);
   if (said.kind === 'happened') return recordReceipt(context, work, said.receipt, true, now);
   return said.kind === 'not_happened' ? settleNotHappened(context, whole, request, now) : 'no_receipt';
 }
