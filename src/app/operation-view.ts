@@ -1,4 +1,4 @@
-import { ledgerResultOfStored, recordRecovered, recoverCall } from '../calls/index.ts';
+import { type CallOutcome, ledgerResultOfStored, recordRecovered, recoverCall } from '../calls/index.ts';
 import { fail, type JsonObject } from '../core/index.ts';
 import { type OperationView, Principal as OperationPrincipal, proveStored } from '../operations/index.ts';
 import { findRunOfTurn } from '../runs/index.ts';
@@ -49,17 +49,17 @@ export function operationDocument(view: OperationView): JsonObject {
 /**
  * Moves an operation whose outcome is unknown on: its tool is asked, and it is delivered again under the same key where
  * the tool allows that. The tool's rules are asked about whoever the call is of, with the roles that principal has now:
- * those of whoever wants it delivered lend it nothing. Throws OPERATION_NOT_FOUND, OPERATION_RECORD_BROKEN, TOOL_UNKNOWN,
+ * those of whoever wants it delivered lend it nothing. Answers what is known of it then, and where that is nothing, why. Throws OPERATION_NOT_FOUND, OPERATION_RECORD_BROKEN, TOOL_UNKNOWN,
  * CALL_NOT_AUTHORIZED, BUSINESS_RULE_VIOLATION.
  */
-export async function deliverAgain(runtime: Runtime, principal: Principal, statusRef: string): Promise<void> {
+export async function deliverAgain(runtime: Runtime, principal: Principal, statusRef: string): Promise<CallOutcome> {
   const requester = await requesterOf(runtime, principal, statusRef);
   const { signal } = new AbortController();
   const recovery = { filesystem: runtime.filesystem, signal, redeliver: true, requester };
   const { outcome, recorded, refusal } = await recoverCall(runtime.calls, principal, statusRef, recovery);
   if (refusal) throw fail(refusal.code, `It was not delivered again: ${refusal.reason}`);
-  if (recorded || outcome.state === 'unknown') return;
-  await recordRecovered(
+  if (recorded || outcome.state === 'unknown') return outcome;
+  return recordRecovered(
     runtime.calls,
     principal,
     await ledgerResultOfStored(runtime.calls, principal, statusRef),

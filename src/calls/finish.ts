@@ -10,7 +10,7 @@ import { receiptIdsOf } from './identity.ts';
 import type { Look } from './observe.ts';
 import type { CallOutcome, SettledBy } from './outcome.ts';
 import { type ResultOf, resultEvent } from './result-event.ts';
-import { settlingCommand } from './settling-command.ts';
+import { settlingCommand, type SettledTool } from './settling-command.ts';
 
 /** A writing call whose tool has been invoked, or asked; everything the second transaction needs. */
 export interface Ending {
@@ -240,7 +240,7 @@ async function isKept(recording: ReturnType<typeof recordObservation>): Promise<
 
 /** `tool`: null where it is not known here. */
 export function unknownOutcome(
-  { statusRef, tool }: { readonly statusRef: string | null; readonly tool: Pick<Tool, 'status'> | null },
+  { statusRef, tool }: { readonly statusRef: string | null; readonly tool: SettledTool | null },
   code: string,
   reason: string,
 ): CallOutcome {

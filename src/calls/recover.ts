@@ -20,6 +20,7 @@ import {
   invocationOf,
   isFinalNotHappened,
   lookedAt,
+  NOT_YET,
   outcomeOfStored,
   settleFound,
 } from './settle.ts';
@@ -77,8 +78,21 @@ export async function recoverCall(
   }
   if (isFinal)
     return settleFound(context, endingOf(principal, stored), { finding: asked, ...NO_LOOK, verified: false });
-  return { outcome: known, recorded: false };
+  return recovery.redeliver
+    ? still(stored, whyNotSent(stored, asked, unixSeconds(context.clock)))
+    : { outcome: known, recorded: false };
 }
+
+/** Why a call was not delivered again, for whoever wanted that. */
+function whyNotSent(stored: StoredCall, asked: Finding | null, now: number): string {
+  if (asked?.found === 'unknown') return asked.reason;
+  if (asked?.found === 'not_done') return isHeld(stored, now) ? HELD : NOT_YET;
+  if (stored.call.tool.effect === 'once')
+    return 'It was not delivered again: its tool is one that can be neither repeated nor asked.';
+  return isHeld(stored, now) ? HELD : 'It was not delivered again: its approval has expired.';
+}
+
+const HELD = 'It was not delivered again: the lease of the delivery before is not over.';
 
 function invocationFor(principal: Principal, stored: StoredCall, { requester, signal }: Recovery): Invocation {
   const invocation = invocationOf(principal, stored);

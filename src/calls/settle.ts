@@ -15,7 +15,7 @@ import { type Ending, finish, type Found, keepReceipts, NotRecorded, settleEffec
 import { lookLater, NO_LOOK } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
 import { resultEvent, type ResultOf } from './result-event.ts';
-import { settlingCommand } from './settling-command.ts';
+import { isSentAgain, settlingCommand, verdictCommand } from './settling-command.ts';
 import { ledgerCalls } from './standing.ts';
 import { askStatus } from './status.ts';
 import { loadStored, type StoredCall } from './stored.ts';
@@ -119,6 +119,9 @@ export function invocationOf(principal: Principal, stored: StoredCall): Invocati
   };
 }
 
+/** Told of a call that the other side knows nothing of while something under way could still reach it. */
+export const NOT_YET = 'It has not happened yet; a request under way could still make it happen.';
+
 /**
  * Asks the other side what became of an operation, through its tool's `status`, and writes down what that settles:
  * receipts and operation, effect and what is seen of it now, `result` on the ledger. `not_happened` is final only `settlesWithinMs` after the
@@ -135,7 +138,9 @@ export async function settleByStatus(
   const stored = await loadStored(context, principal, statusRef);
   if (!stored.call.tool.status)
     throw fail('TOOL_NOT_ASKABLE', `The tool ${stored.call.tool.name} cannot be asked what happened.`, {
-      resolve: `Find out yourself, then say so: ${settlingCommand(statusRef, stored.call.tool)}`,
+      resolve: isSentAgain(stored.call.tool)
+        ? `Have it sent again under its key, which its other side honours: ${settlingCommand(statusRef, stored.call.tool)}`
+        : `Find out yourself, then say so: ${verdictCommand(statusRef)}`,
     });
   const invocation = invocationOf(principal, stored);
   const askedAt = unixSeconds(context.clock);
@@ -144,8 +149,7 @@ export async function settleByStatus(
     const later = await outcomeOfStored(context, principal, statusRef);
     return later.state === 'unknown' && finding ? { ...later, reason: finding.reason } : later;
   }
-  if (finding.found === 'not_done' && !isFinalNotHappened(stored, askedAt))
-    return { ...known, reason: 'It has not happened yet; a request under way could still make it happen.' };
+  if (finding.found === 'not_done' && !isFinalNotHappened(stored, askedAt)) return { ...known, reason: NOT_YET };
   const looked =
     finding.found === 'done'
       ? await lookLater(context, lookedAt(principal, stored), filesystem, invocation)

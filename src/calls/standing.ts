@@ -125,7 +125,7 @@ function retriesOf(result: JsonValue): number {
 
 /** What the ledger knows of the tool is its effect: one that is `once` has no way to be asked. */
 function startedOutcome(statusRef: string | null, effect: string): CallOutcome {
-  const tool = effect === 'once' ? { status: null } : null;
+  const tool = effect === 'once' ? ({ status: null, effect, revisions: null } as const) : null;
   return unknownOutcome({ statusRef, tool }, 'OUTCOME_UNKNOWN', 'It has started and its answer is not written down.');
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { operationDocument, type Runtime } from '../app/index.ts';
-import { settlingCommand } from '../calls/index.ts';
+import { type CallOutcome, settlingCommand } from '../calls/index.ts';
 import { displayText, fail } from '../core/index.ts';
 import type { OperationView } from '../operations/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
@@ -132,7 +132,7 @@ async function dispatch(context: CommandContext, options: DispatchOptions): Prom
 function status(context: CommandContext, ref: string, options: RunOptions): Promise<ExitCode> {
   return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
     const { settleByStatus } = await import('../calls/index.ts');
-    await settleByStatus(runtime.calls, runtime.principal, ref, runtime.filesystem);
+    tellWhy(context, await settleByStatus(runtime.calls, runtime.principal, ref, runtime.filesystem));
     return tell(context, runtime, ref);
   });
 }
@@ -140,9 +140,14 @@ function status(context: CommandContext, ref: string, options: RunOptions): Prom
 function deliver(context: CommandContext, ref: string, options: RunOptions): Promise<ExitCode> {
   return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
     const { deliverAgain } = await import('../app/index.ts');
-    await deliverAgain(runtime, runtime.principal, ref);
+    tellWhy(context, await deliverAgain(runtime, runtime.principal, ref));
     return tell(context, runtime, ref);
   });
+}
+
+/** What was asked or sent, and left it as unknown as it was, is said beside what is stored. */
+function tellWhy({ terminal }: CommandContext, outcome: CallOutcome): void {
+  if (outcome.state === 'unknown') terminal.stderr.write(`holdfast: ${displayText(outcome.reason)}\n`);
 }
 
 function settle(context: CommandContext, ref: string, options: SettleOptions): Promise<ExitCode> {

@@ -1,13 +1,35 @@
-import { closeSync, fsyncSync, openSync, rmSync, statSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { fail, HoldfastError, LIMITS, nodeFileSystem, readFileWithin, wrapFileError } from '../core/index.ts';
 import { flushName, writeAll } from './whole-file.ts';
 
 /** Reads a small file that a command was pointed to; `what` names it in messages, never its path. */
 export function readSmallBytes(what: string, path: string): Uint8Array {
   const max = LIMITS.keyFileBytes;
-  const bytes = attempt(what, () => readFileWithin(nodeFileSystem, path, max));
+  const bytes = attempt(what, () =>
+    isPipe(path) ? readPipeWithin(path, max) : readFileWithin(nodeFileSystem, path, max),
+  );
   if (!bytes) throw fail('LIMIT_REACHED', `${what} is larger than ${max} bytes.`, { details: { max } });
   return bytes;
+}
+
+/** What a shell hands over in place of a file (`/dev/stdin`, `<(…)`) has no size to read. */
+function isPipe(path: string): boolean {
+  const facts = statSync(path);
+  return facts.isFIFO() || facts.isCharacterDevice();
+}
+
+/** Everything up to the end, or undefined where it is more than so many bytes. */
+function readPipeWithin(path: string, max: number): Uint8Array | undefined {
+  const bytes = Buffer.alloc(max + 1);
+  const fd = openSync(path, 'r');
+  try {
+    let done = 0;
+    for (let got = -1; got !== 0 && done <= max; done += got)
+      got = readSync(fd, bytes, done, bytes.length - done, null);
+    return done > max ? undefined : bytes.subarray(0, done);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** The same as text, for what is compared or checked as a whole: bytes that are no UTF-8 become replacement characters. */

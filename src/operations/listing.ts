@@ -71,7 +71,7 @@ export interface ListOptions {
 export function knownOutcome(operation: OperationRecord, outbox: OutboxRecord | null, now: number): KnownOutcome {
   if (operation.verdict) return operation.verdict.verdict;
   if (operation.state === 'succeeded') return 'done';
-  if (outbox?.state === 'pending' && outbox.attempts === 0) return 'not_tried';
+  if (operation.state === 'pending' && outbox?.state === 'pending' && outbox.attempts === 0) return 'not_tried';
   return outbox?.leaseUntil !== null && outbox && outbox.leaseUntil > now ? 'in_progress' : 'unknown';
 }
 
@@ -171,8 +171,8 @@ export async function storedOperation(
   statusRef: string,
 ): Promise<WholeOperation> {
   requireRecord('principal', principal);
-  const whole = await readWhole(context, statusRef);
-  if (!whole || whole.operation.scope.tenant !== principal.tenant) throw operationNotFound();
+  const whole = await readWhole(context, statusRef, principal.tenant);
+  if (!whole) throw operationNotFound();
   return whole;
 }
 

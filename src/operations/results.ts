@@ -11,10 +11,14 @@ import { readRow, type WholeOperation, wholeOf } from './rows.ts';
 /** What can be no reference is looked for as well, by the empty one: no step tells it from one that is another's. */
 export const lookedFor = (statusRef: string): string => (isStatusRef(statusRef) ? statusRef : '');
 
-/** Everything stored about one operation, or undefined. */
-export async function readWhole(context: OperationsContext, statusRef: string): Promise<WholeOperation | undefined> {
+/** Everything stored about one operation, or undefined; with a tenant, of that one alone. */
+export async function readWhole(
+  context: OperationsContext,
+  statusRef: string,
+  tenant?: string,
+): Promise<WholeOperation | undefined> {
   const asked = lookedFor(statusRef);
-  const row = await context.store.read('operations.read', (tx) => readRow(tx, context.queries.whole, [asked]));
+  const row = await context.store.read('operations.read', (tx) => readRow(tx, context.queries.whole, [asked], tenant));
   return row && wholeOf(row);
 }
 

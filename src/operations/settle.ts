@@ -73,9 +73,9 @@ async function settleUnlessOvertaken(
 ): Promise<SettleRefusal | null> {
   requireVerdicts(context);
   if (verdict.source === 'person') requirePersonsWords(verdict);
-  const row = isStatusRef(statusRef) ? await readRow(tx, context.queries.whole, [statusRef]) : undefined;
+  const row = isStatusRef(statusRef) ? await readRow(tx, context.queries.whole, [statusRef], tenant) : undefined;
   const whole = row && wholeOf(row);
-  if (!whole || whole.operation.scope.tenant !== tenant) throw operationNotFound();
+  if (!whole) throw operationNotFound();
   // A verdict is about what was asked: on a record that says something else by now, it would be about that.
   proveStored(whole, statusRef);
   const { operation: record, outbox } = whole;

@@ -95,7 +95,7 @@ async function findOwn(
   statusRef: unknown,
 ): Promise<WholeOperation | undefined> {
   if (!isStatusRef(statusRef)) return undefined;
-  const whole = await readWhole(context, statusRef);
+  const whole = await readWhole(context, statusRef, principal.tenant);
   return whole && isFor(whole.operation, principal) ? whole : undefined;
 }
 

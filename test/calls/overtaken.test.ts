@@ -192,7 +192,11 @@ for (const effect of ['once', 'idempotent', 'reconcilable'] as const)
     const run = await agent.run('go');
     const { statusRef } = await view();
     const settle = `holdfast operations settle ${statusRef} --done|--not-done --reason TEXT`;
-    const command = effect === 'reconcilable' ? `holdfast operations status ${statusRef}` : settle;
+    const command = {
+      once: settle,
+      idempotent: `holdfast operations process ${statusRef}`,
+      reconcilable: `holdfast operations status ${statusRef}`,
+    }[effect];
     const again = await agent.run('again', { rootFrameId: run.view.sessionId });
     const told = [run.view.calls[0]?.outcome, await outcomeOfStored(calls, principal, statusRef)];
     for (const outcome of told) assert.equal(outcome?.state === 'unknown' && outcome.resolve, command);
@@ -206,7 +210,7 @@ for (const effect of ['once', 'idempotent', 'reconcilable'] as const)
     const lines = operationLines(await view(), PLAIN, command);
     assert.deepEqual(
       lines.filter((line) => line.includes('holdfast operations')).map((line) => line.slice(13)),
-      effect === 'reconcilable' ? [command, settle] : [settle],
+      effect === 'once' ? [settle] : [command, settle],
     );
   });
 

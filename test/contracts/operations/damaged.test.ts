@@ -3,7 +3,7 @@ import { Principal } from '../../../src/operations/index.ts';
 import { refundCall, T0, USER } from '../../fixtures/refund-desk/calls.ts';
 import type { RefundDesk } from '../../fixtures/refund-desk/desk.ts';
 import { assert, check } from '../../support/index.ts';
-import { freshDesk, statusRefIn } from './desk.ts';
+import { codeOf, freshDesk, statusRefIn } from './desk.ts';
 
 const PERSON = new Principal('tenant-a', 'controller-1');
 const LATER = T0 + 90;
@@ -82,4 +82,29 @@ check('a number that nobody can hold is a coded error for whoever repeats, asks 
   await assert.rejects(desk.operations.dispatch(USER, call, { approvals: [], now: LATER }), isBroken);
   await assert.rejects(desk.operations.process(statusRef, { workerId: 'worker', now: LATER }), isBroken);
   await assert.rejects(desk.operations.stored(USER, statusRef), isBroken);
+});
+
+check('what another tenant has is not there, damaged or not', async (t) => {
+  const { desk } = await freshDesk(t, { verdicts: true });
+  const statusRef = await stopped(desk, 'after_claim', 'sick');
+  const isAbsent = (error: unknown) => error instanceof HoldfastError && error.code === 'OPERATION_NOT_FOUND';
+  const stranger = new Principal('tenant-b', 'user-1');
+  const call = refundCall({ orderRef: 'ORDER-9' });
+  const query = { statusRef, expectedRequestSha256: OTHER, now: LATER };
+  const said = { verdict: 'done', reason: 'seen', now: LATER } as const;
+  for (const updatedAt of [`${T0}`, '9007199254740993']) {
+    await desk.store.write('test', (tx) => tx.run(`UPDATE operations SET updated_at = ${updatedAt}`));
+    await assert.rejects(desk.operations.show(stranger, statusRef, LATER), isAbsent);
+    await assert.rejects(desk.operations.stored(stranger, statusRef), isAbsent);
+    await assert.rejects(desk.operations.settleByPerson(stranger, statusRef, said), isAbsent);
+    assert.equal(codeOf(await desk.operations.queryStatus(stranger, call, query)), 'NOT_FOUND');
+  }
+});
+
+check('what was leased is not said to be untried, whatever its outbox row says by now', async (t) => {
+  const { desk } = await freshDesk(t);
+  const statusRef = await stopped(desk, 'after_claim', 'sick');
+  const untried = "UPDATE outbox SET state = 'pending', lease_owner = NULL, lease_until = NULL, attempt_count = 0";
+  await desk.store.write('test', (tx) => tx.run(untried));
+  assert.equal((await desk.operations.show(USER, statusRef, LATER)).known, 'unknown');
 });
