@@ -40,7 +40,7 @@ interface Lost {
   readonly desk: Own;
   readonly elsewhere: Elsewhere;
   readonly statusRef: string;
-  step(now: number): Promise<string>;
+  readonly step: (now: number) => Promise<string>;
 }
 
 /** An operation that was sent once, and whose answer was lost. */
