@@ -187,6 +187,10 @@ WHERE run_id = ? AND finished_at IS NULL AND abandoned_at IS NULL`;
 export const ABANDON_SWEPT = `UPDATE auto_mode_runs SET abandoned_at = ?, abandoned_by_checkpoint_id =
   (SELECT b.head_checkpoint_id FROM session_branches b WHERE b.branch_id = auto_mode_runs.branch_id)
 WHERE run_id = ? AND finished_at IS NULL AND abandoned_at IS NULL`;
+/** The turns of a tenant of which the supervision has not ended: tenant. */
+export const OPEN_PLACES = `SELECT r.root_frame_id, r.branch_id, r.turn_id
+FROM auto_mode_runs r INDEXED BY auto_mode_runs_open JOIN sessions s ON s.root_frame_id = r.root_frame_id
+WHERE r.trust_state = 'local' AND r.finished_at IS NULL AND r.abandoned_at IS NULL AND s.tenant_id = ?`;
 /** Runs that processes have left open, from an id on, with their tenant; whether it can be told who began each. */
 export const OPEN_RUNS = `SELECT r.run_id, r.owner_instance_id, s.tenant_id, json_valid(r.selection_json) AS is_told,
   CASE WHEN json_valid(r.selection_json) THEN r.selection_json ->> '$.source' END AS source,

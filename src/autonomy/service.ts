@@ -18,6 +18,7 @@ import type { AutoEvent, RunProjection, RunTransition } from './model.ts';
 import { auditRuns, type RunAudit } from './audit-runs.ts';
 import { checkSessionHead, type HeadProblem, type SessionHead, sessionHead } from './head.ts';
 import { projectRun } from './projection.ts';
+import * as sql from './queries.ts';
 import { completeRepair, type RepairEnding } from './repair-completion.ts';
 import * as repairs from './repairs.ts';
 import * as reviews from './reviews.ts';
@@ -162,6 +163,16 @@ export class Autonomy {
       const run = (await runsOfTurn(tx, place)).at(-1);
       return run ? supervisionView(tx, this.#context, principal, run) : null;
     });
+  }
+
+  /** The turns of the principal's tenant whose supervision has not ended. */
+  async openPlaces({ tenant }: Principal): Promise<readonly TurnPlace[]> {
+    const rows = await this.#store.read('autonomy.open-places', (tx) => tx.all(sql.OPEN_PLACES, [tenant]));
+    return rows.map((row) => ({
+      rootFrameId: String(row['root_frame_id']),
+      branchId: String(row['branch_id']),
+      turnId: String(row['turn_id']),
+    }));
   }
 
   /** What a session is now, as a head states it. SESSION_NOT_FOUND. */

@@ -164,6 +164,25 @@ check('a supervised run tells what was found and how it ended, and its repair is
   await world.holdfast.close();
 });
 
+check('a supervision that stands still is told however long ago its run was touched', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const died = (point: string): void => {
+    if (point === 'auto-review-started') throw new Error('died');
+  };
+  const world = await openSupervised({ dataDir, options: { faults: { reach: died } } });
+  await assert.rejects(world.agent.run('Write the total.'), /died/);
+  const { runtime } = world.holdfast;
+  const later = runtime.calls.clock.nowMs() + HOUR_MS;
+  const { runs } = await makeReport(runtime, runtime.principal, { since: later, now: later });
+  assert.deepEqual(
+    runs.map(({ runId, supervision, resolve }) => [supervision?.status, resolve === `holdfast runs resume ${runId}`]),
+    [['reviewing', true]],
+  );
+  const stranger = { ...runtime.principal, tenant: 'another' };
+  assert.deepEqual(await runtime.autonomy.openPlaces(stranger), []);
+  await world.holdfast.close();
+});
+
 check('what is handed back, and what was tampered with, does not look verified', async (t) => {
   const dataDir = join(await temporaryFolder(t), 'data');
   const world = await openSupervised({ dataDir, author: authorOf('total 1') });

@@ -63,11 +63,13 @@ export async function makeReport(
 }
 
 async function runsSince(
-  { runs }: Runtime,
+  { runs, autonomy }: Runtime,
   principal: Principal,
   since: number,
 ): Promise<{ readonly runs: readonly RunRecord[]; readonly whole: boolean }> {
   const found: RunRecord[] = [];
+  const supervised = new Set((await autonomy.openPlaces(principal)).map((place) => turnKey({ place })));
+  const isOpen = (run: RunRecord): boolean => isUnended(run) || supervised.has(turnKey(run));
   let before: string | undefined;
   do {
     const page = await runs.list(principal, { limit: LIMITS.sessionPageRows, ...(before ? { before } : {}) });
@@ -80,10 +82,12 @@ async function runsSince(
   return { runs: found, whole: true };
 }
 
-/** What has not ended is told however long ago it was touched. */
-const isOpen = ({ state: { status } }: RunRecord): boolean => status === 'running' || status === 'waiting_confirmation';
+/** What has not ended, or whose supervision has not, is told however long ago it was touched. */
+const isUnended = ({ state: { status } }: RunRecord): boolean =>
+  status === 'running' || status === 'waiting_confirmation';
 
-const turnKey = ({ place }: Pick<RunRecord, 'place'>): string => `${place.branchId} ${place.turnId}`;
+const turnKey = ({ place }: { readonly place: Pick<RunRecord['place'], 'branchId' | 'turnId'> }): string =>
+  `${place.branchId} ${place.turnId}`;
 
 interface TurnGroup {
   readonly group: Pick<ActionGroup, 'sealedAt'>;
