@@ -1,4 +1,4 @@
-import { outcomeOfResult } from '../calls/index.ts';
+import { knownSince, outcomeOfResult } from '../calls/index.ts';
 import type { NewEvent } from '../sessions/index.ts';
 import type { Driving, RunsContext } from './context.ts';
 import { groupsKnownTo, type GroupWithCalls } from './history.ts';
@@ -9,7 +9,9 @@ export async function readGroups(
   { run }: Driving,
   unwritten: readonly NewEvent[],
 ): Promise<readonly GroupWithCalls[]> {
-  const groups = await context.calls.store.read('runs.history', (tx) => groupsKnownTo(tx, run.principal, run.place));
+  const { calls } = context;
+  const told = await calls.store.read('runs.history', (tx) => groupsKnownTo(tx, run.principal, run.place));
+  const groups = await knownSince(calls, run.principal, told);
   return unwritten.length === 0 ? groups : groups.map((one) => withResults(one, unwritten));
 }
 

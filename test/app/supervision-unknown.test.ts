@@ -3,10 +3,11 @@ import type { TestContext } from 'node:test';
 import type { FaultPoints } from '../../src/core/index.ts';
 import { makeReport, removeSession, viewOfRun } from '../../src/app/index.ts';
 import { ledgerCalls, settleByPerson } from '../../src/calls/index.ts';
-import { functionModel } from '../../src/index.ts';
+import { functionModel, type Model } from '../../src/index.ts';
 import { movedClock } from '../support/clock.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 import {
+  authorOf,
   openSupervised,
   type SupervisedSetting,
   type SupervisedWorld,
@@ -25,7 +26,7 @@ interface Broken extends SupervisedWorld {
 }
 
 /** A supervised run whose repair ended on a write of which nobody knows what became of it. */
-async function broken(t: TestContext, toolIs: SupervisedSetting['toolIs']): Promise<Broken> {
+async function broken(t: TestContext, toolIs: SupervisedSetting['toolIs'], author?: Model): Promise<Broken> {
   const dataDir = join(await temporaryFolder(t), 'data');
   const clock = movedClock();
   let writes = 0;
@@ -35,6 +36,7 @@ async function broken(t: TestContext, toolIs: SupervisedSetting['toolIs']): Prom
   };
   const world = await openSupervised({
     dataDir,
+    ...(author ? { author } : {}),
     beforeWrite,
     options: { clock, instanceLeaseMs: LONG_MS },
     ...(toolIs ? { toolIs } : {}),
@@ -74,6 +76,32 @@ check('an unknown call of a repair that is over is settled by whoever knows, and
   assert.deepEqual(await runtime.runs.tree(principal, runId), tree);
   await removeSession(runtime, principal, sessionId);
   await assert.rejects(runtime.runs.get(principal, runId), { code: 'RUN_NOT_FOUND' });
+  await world.holdfast.close();
+});
+
+check('a later turn of the session is told what became of an unknown call of a repair since', async (t) => {
+  const right = authorOf('total 41', 'total 42');
+  const told: string[] = [];
+  const author: Model = {
+    id: 'author',
+    turn: (request) => {
+      told.splice(0, told.length, ...request.messages.map(({ text }) => text));
+      return right.turn(request);
+    },
+  };
+  const world = await broken(t, { effect: 'once' }, author);
+  const { calls, principal } = world.holdfast.runtime;
+  world.clock.advance(LEASE_MS);
+  await settleByPerson(calls, principal, world.statusRef, { verdict: 'not_done', reason: 'The file is as it was.' });
+  await world.agent.run('Write the total once more.', { rootFrameId: world.sessionId });
+  assert.deepEqual(
+    told.filter((text) => text.includes('UNKNOWN')),
+    [],
+  );
+  assert.equal(
+    told.some((text) => text.includes('The file is as it was.')),
+    true,
+  );
   await world.holdfast.close();
 });
 
