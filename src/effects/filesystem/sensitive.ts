@@ -1,5 +1,5 @@
 import { fail, type FileSystem, type HoldfastError } from '../../core/index.ts';
-import { factsAt, isWithin, partsOf, realPath } from './real-path.ts';
+import { factsAt, isWithin, parentOf, partsOf, realPath } from './real-path.ts';
 
 const ANY_PART = new Set(
   (
@@ -47,12 +47,24 @@ export function refuseSensitive(files: FileSystem, path: string, places: Control
 }
 
 function isControlPlace(files: FileSystem, path: string, places: ControlPlaces): boolean {
-  const closed = (places.closed ?? []).some((place) => isWithin(path, realPath(files, place)));
+  const above = identitiesAbove(files, path);
+  const liesIn = (place: string): boolean =>
+    isWithin(path, place) || above.has(factsAt(files, place)?.identity ?? 'nothing');
+  const closed = (places.closed ?? []).some((place) => liesIn(realPath(files, place)));
   if (closed || places.dataDir === undefined) return closed;
-  if (isWithin(path, realPath(files, effectsDir(places.dataDir)))) return true;
+  if (liesIn(realPath(files, effectsDir(places.dataDir)))) return true;
   const data = realPath(files, places.dataDir);
-  if (!isWithin(path, data)) return false;
-  return !(places.openParts ?? []).some((part) => isWithin(path, `${data}/${part}`));
+  return liesIn(data) && !(places.openParts ?? []).some((part) => liesIn(`${data}/${part}`));
+}
+
+/** What stands at a path and above it: a disk may know one folder by more names than one, as where it knows no capitals. */
+function identitiesAbove(files: FileSystem, path: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (let at = path; at !== ''; at = parentOf(at)) {
+    const facts = factsAt(files, at);
+    if (facts) found.add(facts.identity);
+  }
+  return found;
 }
 
 /** Device and inode of the effect store and its files: what is mounted or linked elsewhere is still the store. */

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { nodeFileSystem } from '../../../src/core/index.ts';
 import { effectsDir, openFilesystem, type Resource, resourceRef } from '../../../src/effects/index.ts';
 import { assert, check, contract } from '../../support/index.ts';
 import { temporaryFolder } from './fixture.ts';
@@ -55,6 +56,23 @@ check('the data folder is closed but for the parts that are open to agents; othe
   for (const path of ['data', 'data/x', 'data/openly/x', 'data/effects/x', 'data/effects', 'served', 'served/x/y'])
     assert.throws(() => filesystem.resolve(root, path, MISSING), SENSITIVE, path);
   for (const path of ['data/open', 'data/open/x', 'data2/x', 'served2'])
+    assert.ok(filesystem.resolve(root, path, MISSING), path);
+});
+
+check('a closed place is closed under whatever name its disk knows it by', (t) => {
+  const folder = temporaryFolder(t);
+  for (const name of ['data/open', 'served']) mkdirSync(join(folder, name), { recursive: true });
+  writeFileSync(join(folder, 'data', 'holdfast.db'), 'x');
+  // As a disk has it that knows no capital letters.
+  const known = (path: string): string =>
+    path.replace(/\/(DATA|SERVED|OPEN|HOLDFAST\.DB)(?=\/|$)/g, (part) => part.toLowerCase());
+  const files = { ...nodeFileSystem, lstat: (path: string) => nodeFileSystem.lstat(known(path)) };
+  const dataDir = join(folder, 'data');
+  const filesystem = openFilesystem({ dataDir, openParts: ['open'], closed: [join(folder, 'served')], files });
+  const root = filesystem.seal(folder);
+  for (const path of ['DATA', 'DATA/HOLDFAST.DB', 'data/HOLDFAST.DB', 'DATA/new', 'SERVED', 'SERVED/new'])
+    assert.throws(() => filesystem.resolve(root, path, MISSING), SENSITIVE, path);
+  for (const path of ['DATA/OPEN', 'DATA/open/new', 'data/OPEN/new', 'data2'])
     assert.ok(filesystem.resolve(root, path, MISSING), path);
 });
 
