@@ -38,7 +38,7 @@ export async function openGuardRuns(
     next: async (after) => keep(await openNextModellessRun(calls, after, { ...run, ownerInstanceId: owner })),
     anew: async (after) => {
       const lost = owners.get(after) ?? owner;
-      if (lost === owner) owner = await comeBack();
+      if (lost === owner) owner = await comeBack(lost);
       const next = await openModellessRunAnew(calls, after, { ...run, ownerInstanceId: owner }, lost);
       if (next === null) return null;
       open.delete(after);

@@ -66,6 +66,12 @@ export interface HoldfastOptions {
   readonly faults?: FaultPoints;
   /** How long this process counts as living after its last sign of life. Milliseconds, default 10,000. */
   readonly instanceLeaseMs?: number;
+  /**
+   * Whether, after this process was taken for dead (its machine slept, it was stopped), the next run that is begun or
+   * carried on is so under a new id. Default true. With false that is INSTANCE_ENDED for good, for a host that closes and
+   * opens anew when `runtime.lost` tells it.
+   */
+  readonly comesBack?: boolean;
 }
 
 /** An agent: a model with instructions and the tools it may call, exactly these. */
@@ -150,8 +156,8 @@ export class Holdfast {
   /**
    * From now until it closes, carries on every run of the agents that are defined here once it is decided, whoever
    * decides and in whatever process; first those that were decided before, at most 32 at once, in that order. For a
-   * process that stays, such as a server. Once this process was taken for dead (`runtime.lost`), `onError` hears
-   * INSTANCE_ENDED of each, and the run is left to the others.
+   * process that stays, such as a server. With `comesBack` false, once this process was taken for dead (`runtime.lost`),
+   * `onError` hears INSTANCE_ENDED of each, and the run is left to the others.
    */
   async carryOnDecided(options: CarryOnOptions = {}): Promise<void> {
     checkOptions('carryOnDecided', options, CARRY_ON_OPTIONS);

@@ -4,7 +4,8 @@ import type { DamagedRun, Runs } from '../runs/index.ts';
 export interface RecoveryTimer {
   readonly runs: Pick<Runs, 'recoverOthers'>;
   readonly autonomy: Pick<Autonomy, 'sweep'>;
-  readonly instanceId: string;
+  /** Every id that this process has had. */
+  readonly ids: readonly string[];
   /** The lease of a process: whatever dies is known to be dead after it, so a look for each is enough. */
   readonly everyMs: number;
   /** The damaged ones that were told already. */
@@ -29,14 +30,14 @@ export function startRecovery(of: RecoveryTimer): () => Promise<void> {
   };
 }
 
-async function recoverOnce({ runs, autonomy, instanceId, onDamage }: RecoveryTimer, told: Set<string>): Promise<void> {
+async function recoverOnce({ runs, autonomy, ids, onDamage }: RecoveryTimer, told: Set<string>): Promise<void> {
   try {
     const { damaged } = await runs.recoverOthers();
     for (const run of damaged.filter(({ runId }) => !told.has(runId))) {
       told.add(run.runId);
       onDamage?.(run);
     }
-    await autonomy.sweep(instanceId);
+    await autonomy.sweep(...ids);
   } catch {
     // A busy or failing store is met again at the next look, or when the folder is opened.
   }

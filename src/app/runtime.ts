@@ -68,13 +68,16 @@ export interface Runtime {
   /** The others: left exactly as they are stored, since a record of them is damaged. */
   readonly damaged: readonly DamagedRun[];
   /**
-   * Goes on as a new process where this one was taken for dead, such as while its machine slept; answers its id from now.
-   * For whoever begins runs under it by itself: a guard. What was held under the id before is held no more.
+   * Goes on as a new process where this one was taken for dead under the id `from`, such as while its machine slept; answers
+   * its id from now.
+   * For whoever begins runs under it by itself: a guard. What was held under the id before is held no more. Whatever
+   * begins a run or carries one on does so by itself, unless `comesBack` is false.
    */
-  readonly comeBack: () => Promise<string>;
+  readonly comeBack: (from: string) => Promise<string>;
   /**
-   * Settles once this process was found to be taken for dead: others may have let go of what it held, and it begins no
-   * run and carries none on any more (INSTANCE_ENDED). Whoever stays is to close it and start again.
+   * Settles once the heartbeat of this process found that it was taken for dead: others may have let go of what it held.
+   * What is begun or carried on next is so under a new id; with `comesBack` false it is refused (INSTANCE_ENDED), and
+   * whoever stays is to close it and open it again.
    */
   readonly lost: Promise<void>;
   close(): Promise<void>;
@@ -112,7 +115,7 @@ async function assemble(
   dataDir: string,
   options: HoldfastOptions & { readonly clock: Clock; readonly policies: PolicySet },
 ): Promise<Runtime> {
-  const { clock, policies } = options;
+  const { clock, policies, comesBack = true, notices, onDamage } = options;
   const ids = options.ids ?? createIds(clock);
   const principal = options.principal ?? LOCAL_OWNER;
   const projectId = options.projectId ?? 'default';
@@ -120,7 +123,7 @@ async function assemble(
   const faults = options.faults ?? noFaults;
   const leaseMs = options.instanceLeaseMs ?? INSTANCE_LEASE_MS;
   const life = await beginLife(store, { clock, ids, leaseMs, faults });
-  const { instanceId, comeBack, lost } = life;
+  const { comeBack, lost, ids: ownIds } = life;
   const tools = registryOf(options);
   const operations = operationsOf(store, tools);
   const sessions: SessionContext = {
@@ -151,7 +154,9 @@ async function assemble(
     policies,
     approver: options.approver ?? OWNER_DECIDES,
     approvalExpiresMs: options.approvalExpiresMs === undefined ? DAY_MS : options.approvalExpiresMs,
-    workerId: instanceId,
+    get workerId() {
+      return life.instanceId;
+    },
     pausedBecause,
     principalNow: (had) => store.read('app.principal', (tx) => principalNow(tx, clock, principal, had)),
     faults,
@@ -173,12 +178,17 @@ async function assemble(
     trees: treesOf(histories),
     tools,
     isKnownLater: (by, statusRef, triedMs) => isKnownLater(calls, by, statusRef, triedMs),
-    instanceId,
+    get instanceId() {
+      return life.instanceId;
+    },
     faults,
   });
   const runs = new Runs({
     calls,
-    instanceId,
+    get instanceId() {
+      return life.instanceId;
+    },
+    comeBack: comesBack ? comeBack : staysLost,
     filesystem,
     sideBranches: kindsOf(options),
     checkpoint,
@@ -186,24 +196,25 @@ async function assemble(
   });
   runs.define(sessionKeeper(keeping));
   const { released: reconciled, damaged } = await runs.recover();
-  for (const run of damaged) options.onDamage?.(run);
+  for (const run of damaged) onDamage?.(run);
   const autonomy = new Autonomy({ store, sessions, trees: treesOf(histories) });
-  await autonomy.sweep(instanceId);
+  await autonomy.sweep(...ownIds);
   await packages.sweep();
-  let closing: Promise<void> | undefined;
   const stopExpiry = startExpiry(approvals);
-  const { onDamage } = options;
-  const stopRecovery = startRecovery({ runs, autonomy, instanceId, everyMs: leaseMs, damaged, onDamage });
-  const told = { store, approvals, clock, principal };
-  const stopNotices = options.notices ? startNotices(told, options.notices) : noNotices;
-  const end = async (): Promise<void> => {
+  const stopRecovery = startRecovery({ runs, autonomy, ids: ownIds, everyMs: leaseMs, damaged, onDamage });
+  const stopNotices = notices ? startNotices({ store, approvals, clock, principal }, notices) : noNotices;
+  const close = closerOf(async () => {
     await Promise.all([stopExpiry(), stopRecovery(), stopNotices()]);
     await runs.close();
     await life.stop();
-  };
-  const close = (): Promise<void> => (closing ??= closeAfter(end(), store));
+  }, store);
   const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy, supervisor, packages };
   return { store, principal, projectId, ...parts, reconciled, damaged, comeBack, lost, close };
+}
+
+function closerOf(end: () => Promise<void>, store: Store): () => Promise<void> {
+  let closing: Promise<void> | undefined;
+  return () => (closing ??= closeAfter(end(), store));
 }
 
 /** A full disk, or a clock that went back, keeps an end from being written down, and nothing open. */
@@ -214,6 +225,10 @@ async function closeAfter(end: Promise<void>, store: Store): Promise<void> {
     await store.close();
   }
 }
+
+/** INSTANCE_ENDED, for a host that closes and opens anew. */
+const staysLost = (): Promise<never> =>
+  Promise.reject(fail('INSTANCE_ENDED', 'The lease of this process has ended, and it does not come back by itself.'));
 
 /** A repair starts only from a workspace of which every content was read just before. */
 const treesOf =

@@ -227,7 +227,7 @@ export class Autonomy {
   }
 
   /** After a start: closes what dead processes have left open. */
-  sweep(ownInstanceId: string): Promise<SweptRuns> {
-    return sweepRuns(this.#store, this.#context, ownInstanceId);
+  sweep(...ownInstanceIds: readonly string[]): Promise<SweptRuns> {
+    return sweepRuns(this.#store, this.#context, ownInstanceIds);
   }
 }

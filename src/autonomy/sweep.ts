@@ -27,10 +27,14 @@ const ROWS = 100;
 /**
  * Closes the runs of other owners that are no live process: started reviews and assessments end as unavailable, a
  * started repair as unknown, the run as `review_unavailable`. One that cannot be closed truthfully is only marked
- * abandoned; one bad row does not stop the sweep. Runs of `ownInstanceId` are never touched, nor those that a supervisor
+ * abandoned; one bad row does not stop the sweep. Runs of `ownInstanceIds` are never touched, nor those that a supervisor
  * began, or of which that cannot be told: these are resumed where they stood, or named by the audit.
  */
-export async function sweepRuns(store: Store, context: AutonomyContext, ownInstanceId: string): Promise<SweptRuns> {
+export async function sweepRuns(
+  store: Store,
+  context: AutonomyContext,
+  ownInstanceIds: readonly string[],
+): Promise<SweptRuns> {
   const closed: string[] = [];
   const abandoned: string[] = [];
   const waiting: string[] = [];
@@ -40,7 +44,7 @@ export async function sweepRuns(store: Store, context: AutonomyContext, ownInsta
     const rows = await store.read('autonomy.open', (tx) => tx.all(sql.OPEN_RUNS, params));
     for (const row of rows) {
       after = String(row['run_id']);
-      if (row['owner_instance_id'] === ownInstanceId || Number(row['live']) !== 0) continue;
+      if (ownInstanceIds.includes(String(row['owner_instance_id'])) || Number(row['live']) !== 0) continue;
       if (row['source'] === SUPERVISOR) continue;
       if (Number(row['is_told']) === 0) continue;
       const principal: Principal = { tenant: String(row['tenant_id']), subject: 'restart', roles: [] };

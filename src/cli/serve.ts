@@ -46,7 +46,7 @@ async function serve(context: CommandContext, options: Options): Promise<ExitCod
     runs: () => runs(),
     again: 'Then start it again: holdfast serve takes up what waits and was decided.',
   });
-  const open = () => openConfigured({ onDamage, ...config }, dataDir);
+  const open = () => openConfigured({ onDamage, ...config, comesBack: false }, dataDir);
   try {
     for (let life: Life | null = { open, signal, log, host: options.host, port, before: null }; life !== null; )
       life = await live(context, life, (carried) => (runs = carried));

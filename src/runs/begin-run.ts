@@ -19,13 +19,18 @@ export interface StartRun {
   readonly within?: (tx: Tx, begun: { readonly runId: string; readonly rootFrameId: string }) => Promise<void>;
 }
 
-/** Asks for the pen of the session in which a run is to be carried out, in the commit that gives this process the run. */
-export type AskPen = (tx: Tx, principal: Principal, rootFrameId: string) => Promise<SessionTicket>;
+/**
+ * Asks for the pen of the session in which a run is to be carried out, in the commit that gives the run to this process,
+ * under its id `owner`.
+ */
+export type AskPen = (tx: Tx, principal: Principal, rootFrameId: string, owner: string) => Promise<SessionTicket>;
 
 /** A run that this process has, and its place in the queue for its session's pen. */
 export interface TakenRun {
   readonly runId: string;
   readonly ticket: SessionTicket;
+  /** The id of this process under which it has the run. */
+  readonly owner: string;
 }
 
 /**
@@ -40,22 +45,23 @@ export async function beginRun(
   askPen: AskPen,
 ): Promise<TakenRun> {
   const { store, clock, sessions } = context.calls;
+  const { instanceId: owner } = context;
   const task = requireText('task', start.task, LIMITS.runTaskCodePoints);
   const runId = sessions.ids.next();
   const frozen = freezeAgent(agent, start.context ?? {});
   return store.write('runs.start', async (tx) => {
     const place = await beginTurnOf(tx, context, principal, start);
     const now = clock.nowMs();
-    const run = { ...named(context, principal, agent, runId), place };
+    const run = { ...named(owner, principal, agent, runId), place };
     await insertRun(tx, { ...run, task, context: frozen, now });
     await context.supervision?.begun(tx, run);
     await start.within?.(tx, { runId, rootFrameId: place.rootFrameId });
-    return { runId, ticket: await askPen(tx, principal, place.rootFrameId) };
+    return { runId, ticket: await askPen(tx, principal, place.rootFrameId, owner), owner };
   });
 }
 
-function named({ instanceId }: RunsContext, principal: Principal, agent: Agent, runId: string) {
-  return { runId, principal, agent: agent.name, model: agent.model.id, ownerInstanceId: instanceId };
+function named(ownerInstanceId: string, principal: Principal, agent: Agent, runId: string) {
+  return { runId, principal, agent: agent.name, model: agent.model.id, ownerInstanceId };
 }
 
 async function beginTurnOf(tx: Tx, context: RunsContext, principal: Principal, start: StartRun): Promise<RunPlace> {
@@ -81,15 +87,16 @@ export interface FoundChild {
  */
 export async function beginChild(
   context: RunsContext,
-  { run }: Pick<Driving, 'run'>,
+  { run, owner: ownerOfParent }: Pick<Driving, 'run' | 'owner'>,
   agent: Agent,
   asked: ChildCall,
   askPen: AskPen,
 ): Promise<FoundChild | null> {
   const { store, clock, sessions } = context.calls;
+  const { instanceId: owner } = context;
   const { principal } = run;
   const call = childCallKey(asked);
-  const isStopped = (tx: ReadTx): Promise<boolean> => isStopAsked(tx, run.runId, context.instanceId);
+  const isStopped = (tx: ReadTx): Promise<boolean> => isStopAsked(tx, run.runId, ownerOfParent);
   const before = await store.read('runs.child', async (tx) => ({
     stopped: await isStopped(tx),
     known: await findChild(tx, run, call),
@@ -109,9 +116,9 @@ export async function beginChild(
     const place = await beginTurnOf(tx, context, principal, { projectId, rootFrameId, task });
     const parent = { runId: run.runId, call };
     const now = clock.nowMs();
-    await insertRun(tx, { ...named(context, principal, agent, runId), place, task, context: frozen, parent, now });
-    const ticket = await askPen(tx, principal, rootFrameId);
-    return { child: await requireRun(tx, principal, runId), begun: { runId, ticket } };
+    await insertRun(tx, { ...named(owner, principal, agent, runId), place, task, context: frozen, parent, now });
+    const ticket = await askPen(tx, principal, rootFrameId, owner);
+    return { child: await requireRun(tx, principal, runId), begun: { runId, ticket, owner } };
   });
 }
 

@@ -57,9 +57,9 @@ export class CarriedRuns {
    * Asks for the pen of a run's session, in the commit that gives this process the run; a process that was taken for
    * dead is given none. INSTANCE_ENDED.
    */
-  readonly askPen: AskPen = async (tx, principal, rootFrameId) => {
-    await requireLiving(tx, this.#context);
-    return this.#pen.ask(tx, principal, rootFrameId, this.#penOptions());
+  readonly askPen: AskPen = async (tx, principal, rootFrameId, owner) => {
+    await requireLiving(tx, this.#context.calls.clock, owner);
+    return this.#pen.ask(tx, principal, rootFrameId, penOf(owner));
   };
 
   /** The run's end, while it is carried out here. */
@@ -80,13 +80,14 @@ export class CarriedRuns {
   carry(principal: Principal, taken: TakenRun, agent: Agent, listener: RunListener): RunHandle {
     return this.#enter(taken.runId, async (stop) => {
       const driven = await this.#turns(principal, taken, agent, listener, stop);
-      return driven ?? this.#driving(principal, taken.runId, agent, listener, stop);
+      return driven ?? this.#driving(principal, taken, agent, listener, stop);
     });
   }
 
   /** Carries on what is left of a run whose own turns are over: its supervision. */
   carryOver({ principal, runId }: RunRecord, agent: Agent, listener: RunListener): RunHandle {
-    return this.#enter(runId, (stop) => this.#driving(principal, runId, agent, listener, stop));
+    const { instanceId: owner } = this.#context;
+    return this.#enter(runId, (stop) => this.#driving(principal, { runId, owner }, agent, listener, stop));
   }
 
   #enter(runId: string, turns: (stop: AbortController) => Promise<Driving>): RunHandle {
@@ -116,10 +117,6 @@ export class CarriedRuns {
     await Promise.allSettled([...this.#runs.values()].map(({ ended }) => ended));
   }
 
-  #penOptions() {
-    return { owner: this.#context.instanceId, reason: 'run', leaseMs: PEN_LEASE_MS, waitMs: PEN_WAIT_MS };
-  }
-
   async #carry(
     runId: string,
     turns: (stop: AbortController) => Promise<Driving>,
@@ -140,15 +137,16 @@ export class CarriedRuns {
   /** The run's own turns, under its session's pen; how it stands after them, undefined where it was let go of. */
   async #turns(
     principal: Principal,
-    { runId, ticket }: TakenRun,
+    taken: TakenRun,
     agent: Agent,
     listener: RunListener,
     stop: AbortController,
   ): Promise<Driving | undefined> {
-    const pen = { ...this.#penOptions(), signal: stop.signal, asked: ticket };
+    const { runId, ticket, owner } = taken;
+    const pen = { ...penOf(owner), signal: stop.signal, asked: ticket };
     try {
       return await this.#pen.hold(principal, ticket.rootFrameId, pen, async () => {
-        const driving = await this.#driving(principal, runId, agent, listener, stop);
+        const driving = await this.#driving(principal, taken, agent, listener, stop);
         if (driving.changed.length > 0) listener.onChanged?.(driving.changed);
         const run = await spanOfRun(this.#context, driving.run, driving.agent, async () => {
           await drive(this.#context, driving);
@@ -157,14 +155,14 @@ export class CarriedRuns {
         return { ...driving, run };
       });
     } catch (error) {
-      await this.#letGo(principal, runId, error, stop.signal);
+      await this.#letGo(principal, taken, error, stop.signal);
       return undefined;
     }
   }
 
   async #driving(
     principal: Principal,
-    runId: string,
+    { runId, owner }: Pick<TakenRun, 'runId' | 'owner'>,
     defined: Agent,
     listener: RunListener,
     stop: AbortController,
@@ -173,25 +171,24 @@ export class CarriedRuns {
     const { agent, changed } = thawAgent(run, agentFor(run, defined));
     const { signal } = stop;
     const { carryOutChild } = this.#host;
-    return { run, agent, changed, listener, signal, stopNow: () => stop.abort(), carryOutChild };
+    return { run, owner, agent, changed, listener, signal, stopNow: () => stop.abort(), carryOutChild };
   }
 
   /**
    * The run was not carried on to a stand. One that was stopped while it waited for the pen is stopped: nothing of it
    * had begun. Any other belongs to nobody from now, so that whoever resumes it, wherever, may have it.
    */
-  async #letGo(principal: Principal, runId: string, error: unknown, signal: AbortSignal): Promise<void> {
+  async #letGo(principal: Principal, { runId, owner }: TakenRun, error: unknown, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context.calls;
-    const { instanceId } = this.#context;
     if (signal.aborted && error === signal.reason) {
       const finishedAt = clock.nowMs();
       const stopped = { status: 'stopped', finishedAt } as const;
       const run = { runId, principal };
-      await store.write('runs.stand', (tx) => moveRun(tx, run, instanceId, stopped, finishedAt));
+      await store.write('runs.stand', (tx) => moveRun(tx, run, owner, stopped, finishedAt));
       return;
     }
     const release = store.write('runs.let-go', async (tx) => {
-      const { changes } = await tx.run(sql.LET_GO, [clock.nowMs(), runId, instanceId]);
+      const { changes } = await tx.run(sql.LET_GO, [clock.nowMs(), runId, owner]);
       if (changes === 1)
         await appendFeed(tx, { tenantId: principal.tenant, kind: 'run.interrupted', reference: runId });
     });
@@ -215,3 +212,5 @@ export class CarriedRuns {
     return watch;
   }
 }
+
+const penOf = (owner: string) => ({ owner, reason: 'run', leaseMs: PEN_LEASE_MS, waitMs: PEN_WAIT_MS });

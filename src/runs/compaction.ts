@@ -43,7 +43,7 @@ export async function compactIfLong(
   const reply = await ask(context, driving, { messages: asked, tools: [], withinMs });
   const used = { ...usageOf(driving, asked, reply), now: context.calls.clock.nowMs() };
   if (reply.text.trim() === '') {
-    await context.calls.store.write('runs.compact', (tx) => countTurn(tx, run.runId, context.instanceId, used));
+    await context.calls.store.write('runs.compact', (tx) => countTurn(tx, run.runId, driving.owner, used));
     return 'no_summary';
   }
   const { rootFrameId, branchId, turnId } = run.place;
@@ -54,7 +54,7 @@ export async function compactIfLong(
     const { id: groupId } = await openGroup(tx, context.calls.sessions, run.principal, group);
     const event = { groupId, type: 'compaction', sideEffectClass: 'metadata_write', result };
     await appendEvent(tx, context.calls.sessions, run.principal, event);
-    await countTurn(tx, run.runId, context.instanceId, used);
+    await countTurn(tx, run.runId, driving.owner, used);
   });
   return 'compacted';
 }

@@ -10,8 +10,13 @@ import type { Supervision } from './supervision.ts';
 /** What the functions of this room need of the world; made once, in the composition root. */
 export interface RunsContext {
   readonly calls: CallsContext;
-  /** This process in `instances`: what owns the runs it carries out. */
+  /** This process in `instances` now: what owns the runs that it begins and takes. See `comeBack`. */
   readonly instanceId: string;
+  /**
+   * Goes on under a new id where this process was taken for dead under the one given, or throws INSTANCE_ENDED where it is
+   * to stay so. Runs that it has keep the id under which they were begun or taken.
+   */
+  readonly comeBack: (from: string) => Promise<unknown>;
   readonly filesystem: Filesystem;
   /** The kinds of side branches that are known, by their names. */
   readonly sideBranches: ReadonlyMap<string, SideBranchKind>;
@@ -80,6 +85,8 @@ export type CarryOutChild = (parent: Driving, asked: ChildCall) => Promise<RunRe
 /** One run that this process carries out now. */
 export interface Driving {
   readonly run: RunRecord;
+  /** The id of this process under which it has the run. */
+  readonly owner: string;
   /** As the run's frozen configuration has it. */
   readonly agent: Agent;
   /** Aborted when the run is to stop. */

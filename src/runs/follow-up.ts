@@ -34,7 +34,7 @@ export function agentFor(run: RunRecord, agent: Agent): Agent {
  * It stands in the same turn of the same branch, and below the run that it follows.
  */
 export async function beginFollowUp(
-  { calls, instanceId }: RunsContext,
+  { calls, instanceId: owner }: RunsContext,
   above: RunRecord,
   agent: Agent,
   { key, content, maxTurns }: FollowUp,
@@ -50,10 +50,10 @@ export async function beginFollowUp(
     if (known) return { run: known, begun: null };
     const { rootFrameId, branchId, turnId } = place;
     await beginTurn(tx, sessions, principal, { rootFrameId, branchId, turnId, content });
-    const named = { runId, principal, agent: agent.name, model: agent.model.id, ownerInstanceId: instanceId };
+    const named = { runId, principal, agent: agent.name, model: agent.model.id, ownerInstanceId: owner };
     const parent = { runId: above.runId, call };
     await insertRun(tx, { ...named, place, task: above.task, context, parent, now: clock.nowMs() });
-    const ticket = await askPen(tx, principal, rootFrameId);
-    return { run: await requireRun(tx, principal, runId), begun: { runId, ticket } };
+    const ticket = await askPen(tx, principal, rootFrameId, owner);
+    return { run: await requireRun(tx, principal, runId), begun: { runId, ticket, owner } };
   });
 }

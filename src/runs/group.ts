@@ -92,10 +92,10 @@ async function carryOutCall(
   if (child !== undefined) return carryOutChildCall(context, driving, groupId, call, child);
   const { filesystem } = context;
   const opening = async (tx: Tx): Promise<undefined> => {
-    await refuseUnlessCarried(tx, context, driving);
+    await refuseUnlessCarried(tx, driving);
   };
   const isStopped = () =>
-    context.calls.store.read('runs.stop-asked', (tx) => isStopAsked(tx, driving.run.runId, context.instanceId));
+    context.calls.store.read('runs.stop-asked', (tx) => isStopAsked(tx, driving.run.runId, driving.owner));
   const mayRepeat = async (): Promise<boolean> => !(await isStopped());
   const ready = { place: placeOf(driving), groupId, call, authority, filesystem, signal, listener, opening, mayRepeat };
   const { outcome, recorded, retries } = await executeCall(context.calls, ready);
@@ -107,8 +107,8 @@ async function carryOutCall(
  * In the transaction that begins a write: none begins once a stop of its run is committed, or once the run is carried
  * out by another process. CALL_SKIPPED, RUN_NOT_OWNED.
  */
-async function refuseUnlessCarried(tx: Tx, context: RunsContext, { run, stopNow }: Driving): Promise<void> {
-  if (!(await isStopAsked(tx, run.runId, context.instanceId))) return;
+async function refuseUnlessCarried(tx: Tx, { run, owner, stopNow }: Driving): Promise<void> {
+  if (!(await isStopAsked(tx, run.runId, owner))) return;
   stopNow();
   throw fail('CALL_SKIPPED', 'The run was stopped before this call.', { resolve: `holdfast runs resume ${run.runId}` });
 }

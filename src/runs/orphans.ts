@@ -49,14 +49,17 @@ export interface Released {
  * outcome that its stored operation says, unknown included; nothing is run and nobody is asked. The run of a dead guard
  * ends, since nobody can take it up. What belongs to a living process is never touched. The runs of a page are let go of
  * side by side, so that they share commits. One with a damaged record is left as it is and told, and the others are let
- * go of; whatever else fails is thrown. Those of the process `spared` are passed over.
+ * go of; whatever else fails is thrown. Those that are `spared` are passed over.
  */
-export async function releaseOrphans(context: RunsContext, spared?: string): Promise<Released> {
+export async function releaseOrphans(
+  context: RunsContext,
+  spared: (run: RunRecord) => boolean = () => false,
+): Promise<Released> {
   const released: string[] = [];
   const damaged: DamagedRun[] = [];
   await context.calls.faults.reach('recovery-started');
   for await (const page of orphans(context.calls)) {
-    const left = page.filter((run) => spared === undefined || isDamaged(run) || ownerOf(run) !== spared);
+    const left = page.filter((run) => isDamaged(run) || !spared(run));
     const ends = await allEnded(left.map(async (run) => (isDamaged(run) ? run : tryRelease(context, run))));
     for (const end of ends) {
       if (typeof end === 'string') released.push(end);

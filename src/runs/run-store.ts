@@ -1,6 +1,7 @@
 import { hasPending } from '../approvals/index.ts';
 import {
   canonicalJson,
+  type Clock,
   fail,
   HoldfastError,
   type JsonObject,
@@ -11,7 +12,6 @@ import {
 import type { Principal } from '../sessions/index.ts';
 import { appendFeed, isInstanceLive, type ReadTx, type Row, type Tx } from '../store/index.ts';
 import { storedContext } from './config/stored-context.ts';
-import type { RunsContext } from './context.ts';
 import { type DamagedRun, damageOf, SHOW_DAMAGE } from './damage.ts';
 import type { RunPlace, RunRecord, RunStatus } from './model.ts';
 import * as sql from './run-queries.ts';
@@ -158,10 +158,7 @@ export function runBusy(runId: string, message = 'A living process carries this 
 }
 
 /** INSTANCE_ENDED once the lease of this process has ended: a run that it was given would be let go of by the next. */
-export async function requireLiving(
-  tx: ReadTx,
-  { calls: { clock }, instanceId }: Pick<RunsContext, 'calls' | 'instanceId'>,
-): Promise<void> {
+export async function requireLiving(tx: ReadTx, clock: Clock, instanceId: string): Promise<void> {
   if (await isInstanceLive(tx, clock, instanceId)) return;
   const text =
     'The lease of this process has ended, as while its machine sleeps: it begins no run and carries none on.';

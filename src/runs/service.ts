@@ -2,6 +2,7 @@ import { fail, HoldfastError } from '../core/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import { beginChild, beginRun, type StartRun } from './begin-run.ts';
 import { CarriedRuns, type RunHandle } from './carried-runs.ts';
+import { comingBack } from './come-back.ts';
 import type { Agent, Driving, RunListener, RunsContext } from './context.ts';
 import type { CarryOnOptions } from './following.ts';
 import { agentFor, isFollowUp } from './follow-up.ts';
@@ -83,7 +84,9 @@ export class Runs {
    */
   async start(principal: Principal, agentName: string, start: StartRun): Promise<RunHandle> {
     const agent = this.#agent(agentName);
-    const begun = await beginRun(this.#context, principal, agent, start, this.#carried.askPen);
+    const begun = await comingBack(this.#context, () =>
+      beginRun(this.#context, principal, agent, start, this.#carried.askPen),
+    );
     return this.#carried.carry(principal, begun, agent, start.listener ?? NOBODY);
   }
 
@@ -107,7 +110,7 @@ export class Runs {
     if (here) return { runId, ended: here };
     if (shared) return shared;
     // Two of this process that resume at once share one taking: the row would let the same instance take it twice.
-    const taking = this.#take(principal, runId, listener, adopt);
+    const taking = comingBack(this.#context, () => this.#take(principal, runId, listener, adopt));
     this.#taking.set(runId, taking);
     try {
       return await taking;
@@ -118,7 +121,7 @@ export class Runs {
 
   async #take(principal: Principal, runId: string, listener: RunListener, adopt: boolean): Promise<RunHandle> {
     const { store, clock } = this.#context.calls;
-    const { instanceId } = this.#context;
+    const { instanceId: owner } = this.#context;
     const run = await this.get(principal, runId);
     // Such as the run of a guard, whose agent is defined nowhere.
     if (
@@ -127,17 +130,17 @@ export class Runs {
     )
       throw notTaken(run);
     await this.#supervised.requireOpen(run);
-    await requireTakeable(this.#context.calls, run, instanceId);
+    await requireTakeable(this.#context.calls, run, owner);
     await requireKnownBranch(this.#context, run);
     const agent = agentFor(run, this.#agent(run.agent));
     if (await this.#supervised.isOpen(run)) return this.#carried.carryOver(run, agent, listener);
     if (!adopt) thawAgent(run, agent);
     const taken = await store.write('runs.take', async (tx) => {
-      if (!(await takeRun(tx, run, instanceId, clock.nowMs()))) return null;
+      if (!(await takeRun(tx, run, owner, clock.nowMs()))) return null;
       if (!run.parent) await this.#context.supervision?.begun(tx, run);
       const to = { context: freezeAgent(agent, run.context), model: agent.model.id };
-      if (adopt) await adoptConfig(tx, run, instanceId, to);
-      return { runId, ticket: await this.#carried.askPen(tx, run.principal, run.place.rootFrameId) };
+      if (adopt) await adoptConfig(tx, run, owner, to);
+      return { runId, ticket: await this.#carried.askPen(tx, run.principal, run.place.rootFrameId, owner), owner };
     });
     if (!taken) throw notTaken(await this.get(principal, runId));
     return this.#carried.carry(run.principal, taken, agent, listener);
@@ -203,7 +206,7 @@ export class Runs {
     await requireSound(this.#context.calls, await this.get(principal, runId));
     for (const asked of await stopTree(this.#context, principal, runId)) this.#carried.stop(asked);
     this.#carried.stop(runId);
-    const here = this.running(runId);
+    const here = await this.running(runId)?.catch(whereTaken);
     if (here) return here;
     const run = await this.get(principal, runId);
     await this.#supervised.stop(run, () => this.#agent(run.agent));
@@ -250,7 +253,10 @@ export class Runs {
 
   /** As `recover`, for a process that stays: whatever it has itself is left to it, though it may have slept. */
   recoverOthers(): Promise<Released> {
-    return releaseOrphans(this.#context, this.#context.instanceId);
+    const { instanceId } = this.#context;
+    return releaseOrphans(this.#context, ({ runId, state }) => {
+      return (state.status === 'running' && state.ownerInstanceId === instanceId) || this.running(runId) !== undefined;
+    });
   }
 
   /** What keeps a run whose process is dead from being let go of; null where nothing does. */
@@ -288,7 +294,9 @@ export class Runs {
   async #carryOutChild(parent: Driving, asked: ChildCall): Promise<RunRecord | null> {
     const { principal } = parent.run;
     const agent = this.#agent(asked.agent);
-    const found = await beginChild(this.#context, parent, agent, asked, this.#carried.askPen);
+    const found = await comingBack(this.#context, () =>
+      beginChild(this.#context, parent, agent, asked, this.#carried.askPen),
+    );
     if (found === null) {
       parent.stopNow();
       return null;
@@ -332,6 +340,12 @@ function hasEnded({ state: { status } }: RunRecord): boolean {
 function mayGoOn({ state }: RunRecord): boolean {
   if (state.status === 'failed') return state.code === 'OUTCOME_UNKNOWN';
   return state.status === 'running' || state.status === 'waiting_confirmation';
+}
+
+/** One that is no longer this process's, which slept: how it stands is what is stored. */
+function whereTaken(error: unknown): null {
+  if (error instanceof HoldfastError && error.code === 'RUN_NOT_OWNED') return null;
+  throw error;
 }
 
 function notTaken(run: RunRecord): Error {

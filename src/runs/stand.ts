@@ -60,11 +60,11 @@ async function write(
 /** In the caller's transaction; what waits in a run that was asked to stop meanwhile is taken back with it. */
 export async function comeToStand(
   tx: Tx,
-  { calls, instanceId }: RunsContext,
-  { run }: Pick<Driving, 'run'>,
+  { calls }: RunsContext,
+  { run, owner }: Pick<Driving, 'run' | 'owner'>,
   to: RunEnd,
 ): Promise<void> {
-  const came = await moveRun(tx, run, instanceId, to, calls.clock.nowMs());
+  const came = await moveRun(tx, run, owner, to, calls.clock.nowMs());
   if (to.status !== 'waiting_confirmation' || came === to.status) return;
   const { principal, place, runId } = run;
   await cancelRequests(

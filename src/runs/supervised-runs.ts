@@ -1,5 +1,6 @@
 import { fail } from '../core/index.ts';
 import type { CarriedRuns, RunHandle } from './carried-runs.ts';
+import { comingBack } from './come-back.ts';
 import type { Agent, Driving, RunListener, RunsContext } from './context.ts';
 import { beginFollowUp, isFollowUp } from './follow-up.ts';
 import type { RunRecord } from './model.ts';
@@ -60,7 +61,9 @@ export class SupervisedRuns {
 
   /** Begins a follow-up or takes it up, and carries it on as long as the run before it is carried on. */
   async #followUp({ run, agent, signal, listener }: Driving, asked: FollowUp): Promise<RunRecord> {
-    const { run: next, begun } = await beginFollowUp(this.#context, run, agent, asked, this.#carried.askPen);
+    const { run: next, begun } = await comingBack(this.#context, () =>
+      beginFollowUp(this.#context, run, agent, asked, this.#carried.askPen),
+    );
     const { status } = next.state;
     if (begun === null && (status === 'completed' || status === 'stopped')) return next;
     const handle = begun

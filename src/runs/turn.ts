@@ -44,12 +44,12 @@ export async function commitReply(
     await writeResults(tx, context, driving, unwritten);
     const opened = openedBy(context, driving, reply);
     const proposed = await propose(tx, calls, place, { ...replyToWrite(driving, reply, checked), ...opened }, terms);
-    await countTurn(tx, driving.run.runId, context.instanceId, { ...used, now: calls.clock.nowMs() });
+    await countTurn(tx, driving.run.runId, driving.owner, { ...used, now: calls.clock.nowMs() });
     if (waits(proposed)) await comeToStand(tx, context, driving, { status: 'waiting_confirmation' });
     else if (reply.calls.length === 0) {
       const completed = { status: 'completed', text: reply.text, finishedAt: calls.clock.nowMs() } as const;
       await comeToStand(tx, context, driving, completed);
-    } else if (await isStopAsked(tx, driving.run.runId, context.instanceId)) driving.stopNow();
+    } else if (await isStopAsked(tx, driving.run.runId, driving.owner)) driving.stopNow();
     return proposed;
   });
 }

@@ -8,7 +8,7 @@ export const storeErrorCodes = {
     exit: 2,
     retryable: false,
     resolve:
-      'Start the process again (`holdfast serve` comes back by itself); another may have taken over what it held.',
+      'Close what is open and open it again (`Holdfast.open`), or start the process again; another may have taken over what it held.',
   },
   NODE_TOO_OLD: {
     family: 'validation',

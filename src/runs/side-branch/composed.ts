@@ -140,14 +140,14 @@ async function takeTurn(
   const used = { ...usageOf(driving, messages, reply), now: context.calls.clock.nowMs() };
   await context.calls.store.write('runs.side-branch-turn', async (tx) => {
     await append(tx, context, run, at.group.groupId, 'side_branch_turn', turnDocument(reply, secretFieldsOf));
-    await countTurn(tx, run.runId, context.instanceId, used);
+    await countTurn(tx, run.runId, driving.owner, used);
   });
 }
 
 /** The host hears what the branch came to before it is closed, so at least once. */
 async function close(
   context: RunsContext,
-  { run }: Driving,
+  { run, owner }: Driving,
   { group }: GroupWithCalls,
   told: ToldSideBranch,
   groups: readonly GroupWithCalls[],
@@ -165,7 +165,7 @@ async function close(
   const { text, cut } = told.turns.at(-1) ?? { text: null, cut: null };
   await context.sideBranches.get(told.type)?.onClosed?.({ traceId: run.runId, branch, text, cut });
   await context.calls.store.write('runs.side-branch-close', async (tx) => {
-    const { changes } = await tx.run(sql.TOUCH_OWNED, [context.calls.clock.nowMs(), run.runId, context.instanceId]);
+    const { changes } = await tx.run(sql.TOUCH_OWNED, [context.calls.clock.nowMs(), run.runId, owner]);
     if (changes !== 1) throw notOwned(run.runId);
     const said = { type: told.type, turns_used: told.turns.length };
     await append(tx, context, run, group.groupId, 'side_branch_closed', said);
