@@ -9,14 +9,18 @@ import { priceOf } from './price.ts';
 import * as sql from './run-queries.ts';
 import { requireRun } from './run-store.ts';
 
-/** Why a run may not have another turn, and how long the next one may take. */
-export type Allowance =
-  | { readonly allowed: true; readonly withinMs: number }
-  | { readonly allowed: false; readonly reason: string };
+/** Why a run may not have another turn, with the code that says so, and how long the next one may take. */
+export type Allowance = { readonly allowed: true; readonly withinMs: number } | ({ readonly allowed: false } & Refusal);
+
+export interface Refusal {
+  readonly code: 'RUN_BUDGET_USED_UP' | 'RUN_CONFIG_INVALID';
+  readonly reason: string;
+}
 
 /**
  * What the budgets of a run, and of every run above it, leave for one more turn. A run's spending is its own and that
- * of all runs below it. Waiting counts as wall time.
+ * of all runs below it. Waiting counts as wall time. What an agent without a price would spend cannot be held to a budget of
+ * cost: it spends nothing under one.
  */
 export async function allowanceOf(context: RunsContext, { run, agent }: Driving): Promise<Allowance> {
   const { store, clock } = context.calls;
@@ -26,15 +30,20 @@ export async function allowanceOf(context: RunsContext, { run, agent }: Driving)
     const { runId, principal, createdAt }: RunRecord = at;
     const used = await store.read('runs.spent', (tx) => spentBy(tx, principal.tenant, runId));
     const leftMs = budgets.maxWallMs === null ? withinMs : budgets.maxWallMs - (clock.nowMs() - createdAt);
+    const whose = own ? 'The run' : 'A run above this one';
     const what = overspent(budgets, used, leftMs);
-    if (what !== null)
-      return { allowed: false, reason: `${own ? 'The run' : 'A run above this one'} has used ${what}.` };
+    if (what !== null) return { allowed: false, code: 'RUN_BUDGET_USED_UP', reason: `${whose} has used ${what}.` };
+    if (budgets.maxCostMicros !== null && agent.costOf === null)
+      return { allowed: false, code: 'RUN_CONFIG_INVALID', reason: `${whose} ${unpriced(agent)}` };
     withinMs = Math.min(withinMs, leftMs);
     const parent: string | undefined = at.parent?.runId;
     at = parent === undefined ? null : await store.read('runs.parent', (tx) => requireRun(tx, principal, parent));
   }
   return { allowed: true, withinMs };
 }
+
+const unpriced = ({ name }: Driving['agent']): string =>
+  `has a budget of cost, and the agent ${name} has no price function (costOf): what its turns cost cannot be told.`;
 
 const budgetsOf = (context: JsonObject): RunBudgets => loadSnapshot(context).config.budgets;
 

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../core/index.ts';
 import type { NewEvent } from '../sessions/index.ts';
 import { askModel } from './ask.ts';
-import { allowanceOf } from './budgets.ts';
+import { allowanceOf, type Refusal } from './budgets.ts';
 import { compactIfLong } from './compaction.ts';
 import type { Driving, RunsContext } from './context.ts';
 import { isFollowUp } from './follow-up.ts';
@@ -45,7 +45,7 @@ export async function drive(context: RunsContext, driving: Driving): Promise<voi
  * its stand with it.
  */
 async function sideBranchFirst(context: RunsContext, driving: Driving): Promise<readonly GroupWithCalls[] | null> {
-  const refuse = (reason: string) => refused(context, driving, 'RUN_BUDGET_USED_UP', reason, []);
+  const refuse = ({ code, reason }: Refusal) => refused(context, driving, code, reason, []);
   try {
     return await carryOutSideBranch(context, driving, refuse);
   } catch (error) {
@@ -65,7 +65,7 @@ async function nextReply(
   const turns = turnsLeft(driving, groups);
   const allowance = await allowanceOf(context, driving);
   if (turns <= 0) return refused(context, driving, 'RUN_TURNS_USED_UP', turnsText(driving), unwritten);
-  if (!allowance.allowed) return refused(context, driving, 'RUN_BUDGET_USED_UP', allowance.reason, unwritten);
+  if (!allowance.allowed) return refused(context, driving, allowance.code, allowance.reason, unwritten);
   const bounds = await boundsOf(context, driving);
   if (bounds.refusal !== null) return refused(context, driving, 'RUN_BUDGET_USED_UP', bounds.refusal, unwritten);
   const withinMs = Math.min(allowance.withinMs, bounds.withinMs);

@@ -204,9 +204,11 @@ export class WaitingRuns {
   }
 }
 
-/** Somebody else carries the run on, or has ended it. */
+const ELSEWHERE: ReadonlySet<string> = new Set(['RUN_BUSY', 'RUN_ENDED', 'RUN_NOT_OWNED']);
+
+/** Somebody else carries the run on, or has ended it; or has taken it while this process slept. */
 export function isElsewhere(error: unknown): boolean {
-  return error instanceof HoldfastError && (error.code === 'RUN_BUSY' || error.code === 'RUN_ENDED');
+  return error instanceof HoldfastError && ELSEWHERE.has(error.code);
 }
 
 const isOpen = ({ state: { status } }: RunRecord): boolean => status === 'running' || status === 'waiting_confirmation';

@@ -109,6 +109,58 @@ check('a budget of cost without a price is refused', async (t) => {
   assert.throws(() => holdfast.agent({ model: forgetful, budgets: { maxTokens: 0 } }), { code: 'INVALID_VALUE' });
 });
 
+check('a child run whose agent has no price is asked for nothing under a budget of cost above it', async (t) => {
+  const { holdfast } = await openDesk(t);
+  let asked = 0;
+  const child = holdfast.agent({
+    name: 'child',
+    model: () => {
+      asked += 1;
+      return 'done, at whatever cost';
+    },
+  });
+  const ask = { callId: 'c', toolName: 'ask_child', arguments: { task: 'look' } };
+  const parent = holdfast.agent({
+    name: 'parent',
+    children: [child],
+    model: ({ messages }) => (messages.some(({ role }) => role === 'tool') ? 'done' : { calls: [ask] }),
+    budgets: { maxCostMicros: 1_000 },
+    costOf: () => 1,
+  });
+  const { view } = await parent.run('go');
+  const [call] = view.calls;
+  assert.deepEqual([asked, call?.outcome?.state], [0, 'not_done']);
+  assert.match(call?.outcome && 'reason' in call.outcome ? call.outcome.reason : '', /costOf/);
+});
+
+check('a run with a budget of cost goes on only where its agent has a price', async (t) => {
+  const { holdfast, dataDir } = await openDesk(t);
+  let asked = 0;
+  const model: ModelFunction = async (request) => {
+    asked += 1;
+    return counted(request);
+  };
+  const agent = { name: 'a', model, tools: [noteTool({ needsApproval: true })] };
+  const run = await holdfast.agent({ ...agent, budgets: { maxCostMicros: 1_000 }, costOf: () => 1 }).run('go');
+  const { principal } = holdfast.runtime;
+  await holdfast.runtime.approvals.decide(
+    principal,
+    run.pending.map(({ requestId, digest }) => ({ requestId, digest, decision: 'approve' as const })),
+  );
+  await holdfast.close();
+  const { holdfast: priceless } = await openDesk(t, { dataDir });
+  const before = asked;
+  const again = await priceless.agent(agent).resume(run.id);
+  assert.deepEqual([again.status, asked], ['failed', before]);
+  assert.match(again.view.reason, /costOf/);
+  const { state } = await priceless.runtime.runs.get(principal, run.id);
+  assert.equal(state.status === 'failed' && state.code, 'RUN_CONFIG_INVALID');
+  await priceless.close();
+  const { holdfast: next } = await openDesk(t, { dataDir });
+  const priced = await next.agent({ ...agent, costOf: () => 1 }).resume(run.id);
+  assert.equal(priced.status, 'waiting_confirmation');
+});
+
 check('a provider that counts more tokens than there are breaks no run: they are estimated', async (t) => {
   const { holdfast } = await openDesk(t);
   const boasting: ModelFunction = async (request) => {

@@ -186,6 +186,34 @@ for (const comesBack of [true, false])
     },
   );
 
+check('whoever awaits a run that another process took while this one slept is told how it ended there', async (t) => {
+  const clock = movedClock();
+  const { holdfast, dataDir } = await openDesk(t, { clock });
+  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const definition = (hold: Promise<void> | null) => ({
+    name: 'clerk',
+    model: async (request: Parameters<ReturnType<typeof callsThenDone>>[0]) => {
+      if (hold && request.messages.at(-1)?.role === 'tool') {
+        asked.resolve();
+        await hold;
+      }
+      return callsThenDone([{}])(request);
+    },
+    tools: [noteTool({ needsApproval: true })],
+  });
+  const run = await holdfast.agent(definition(answer.promise)).run('go');
+  const waited = run.wait();
+  const { approvals, principal } = holdfast.runtime;
+  const decisions = run.pending.map(({ requestId, digest }) => ({ requestId, digest, decision: 'approve' as const }));
+  await approvals.decide(principal, decisions);
+  await asked.promise;
+  clock.advance(SLEPT_MS);
+  const taker = await other(t, dataDir, clock);
+  assert.equal((await taker.agent(definition(null)).resume(run.id)).status, 'completed');
+  answer.resolve();
+  assert.equal((await waited).status, 'completed');
+});
+
 check('a run that was under way when its process fell asleep can be stopped there', async (t) => {
   const clock = movedClock();
   const { holdfast, dataDir } = await openDesk(t, { clock });

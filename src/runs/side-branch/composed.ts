@@ -2,7 +2,7 @@ import { fail, LIMITS, requireText } from '../../core/index.ts';
 import { appendEvent, openGroup, type Principal } from '../../sessions/index.ts';
 import { appendFeed } from '../../store/index.ts';
 import { ask } from '../ask.ts';
-import { allowanceOf, usageOf } from '../budgets.ts';
+import { allowanceOf, type Refusal, usageOf } from '../budgets.ts';
 import { loadSnapshot } from '../config/snapshot.ts';
 import type { Driving, RunsContext } from '../context.ts';
 import { branchGroups, type GroupWithCalls, messagesOf } from '../history.ts';
@@ -104,7 +104,7 @@ function openBranchOf(groups: readonly GroupWithCalls[], turnId: string): OpenBr
 export async function carryOutSideBranch(
   context: RunsContext,
   driving: Driving,
-  refuse: (reason: string) => Promise<unknown>,
+  refuse: (refusal: Refusal) => Promise<unknown>,
 ): Promise<readonly GroupWithCalls[] | null> {
   for (;;) {
     const groups = await readGroups(context, driving, []);
@@ -118,7 +118,7 @@ export async function carryOutSideBranch(
     }
     const allowance = await allowanceOf(context, driving);
     if (!allowance.allowed) {
-      await refuse(allowance.reason);
+      await refuse(allowance);
       return null;
     }
     await takeTurn(context, driving, open, groups, allowance.withinMs);
