@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { viewOfRun } from '../../src/app/index.ts';
 import { settleByPerson } from '../../src/calls/index.ts';
+import { openModellessRun } from '../../src/runs/index.ts';
 import { LIST_ORPHANS } from '../../src/runs/run-queries.ts';
 import { armFaults, assert, check, manualClock } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
@@ -93,6 +94,18 @@ check('a process that stays never lets go of what it has itself, though its own 
   assert.deepEqual(await holdfast.runtime.runs.recoverOthers(), { released: [], damaged: [] });
   goOn.resolve();
   assert.equal((await going).status, 'completed');
+});
+
+check('a process that stays lets go of no run that its guard has, though its own lease has passed', async (t) => {
+  const clock = manualClock(Date.now());
+  const { holdfast, dataDir } = await openDesk(t, { clock });
+  const { calls, principal, projectId, runs } = holdfast.runtime;
+  const run = { name: 'guard:files', projectId, ownerInstanceId: calls.workerId, context: {} };
+  const { runId } = await openModellessRun(calls, principal, run);
+  clock.advance(601_000);
+  assert.deepEqual(await runs.recoverOthers(), { released: [], damaged: [] });
+  const { holdfast: other } = await openDesk(t, { dataDir, clock });
+  assert.deepEqual(other.runtime.reconciled, [runId]);
 });
 
 check('a run that somebody asked to stop, and whose process died before it did, is stopped', async (t) => {
