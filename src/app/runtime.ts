@@ -39,7 +39,7 @@ import { outdatedHere } from './outdated-here.ts';
 import { pausedBecause } from './pause.ts';
 import { type Histories, openHistories } from './session-history.ts';
 import { principalNow } from './principal-now.ts';
-import { beginLife } from './process-life.ts';
+import { beginLife, type ProcessLife } from './process-life.ts';
 import { startRecovery } from './recovery-timer.ts';
 import { openSessionPackages } from './session-packages.ts';
 import { restoreTools, sessionKeeper } from './session-keeper.ts';
@@ -103,9 +103,24 @@ export async function openRuntime(options: HoldfastOptions & { readonly clock: C
     ...(options.faults ? { faults: options.faults } : {}),
   });
   try {
-    return await assemble(store, folder.path, { ...options, policies });
+    return await openLife(store, folder.path, { ...options, policies });
   } catch (error) {
     await store.close();
+    throw error;
+  }
+}
+
+type Given = HoldfastOptions & { readonly clock: Clock; readonly policies: PolicySet };
+
+/** What fails after this ends the process for the others at once: nothing is left to it. */
+async function openLife(store: Store, dataDir: string, options: Given): Promise<Runtime> {
+  const { clock, ids = createIds(clock), faults = noFaults, instanceLeaseMs: leaseMs = INSTANCE_LEASE_MS } = options;
+  const life = await beginLife(store, { clock, ids, leaseMs, faults });
+  try {
+    return await assemble(store, dataDir, { ...options, ids, faults, instanceLeaseMs: leaseMs }, life);
+  } catch (error) {
+    // Where even that cannot be written down, its lease ends.
+    await life.stop().catch(() => undefined);
     throw error;
   }
 }
@@ -113,16 +128,13 @@ export async function openRuntime(options: HoldfastOptions & { readonly clock: C
 async function assemble(
   store: Store,
   dataDir: string,
-  options: HoldfastOptions & { readonly clock: Clock; readonly policies: PolicySet },
+  options: Given & Required<Pick<Given, 'ids' | 'faults' | 'instanceLeaseMs'>>,
+  life: ProcessLife,
 ): Promise<Runtime> {
-  const { clock, policies, comesBack = true, notices, onDamage } = options;
-  const ids = options.ids ?? createIds(clock);
+  const { clock, ids, faults, policies, comesBack = true, notices, onDamage, instanceLeaseMs: leaseMs } = options;
   const principal = options.principal ?? LOCAL_OWNER;
   const projectId = options.projectId ?? 'default';
   await ensurePlace(store, clock, principal, projectId);
-  const faults = options.faults ?? noFaults;
-  const leaseMs = options.instanceLeaseMs ?? INSTANCE_LEASE_MS;
-  const life = await beginLife(store, { clock, ids, leaseMs, faults });
   const { comeBack, lost, ids: ownIds } = life;
   const tools = registryOf(options);
   const operations = operationsOf(store, tools);

@@ -1,5 +1,5 @@
 import { type Clock, type FaultPoints, HoldfastError, type Ids, noFaults } from '../core/index.ts';
-import { beatInstance, endInstance, registerInstance } from './instances.ts';
+import { beatInstance, endInstance, forgetOldInstances, registerInstance } from './instances.ts';
 import type { Store } from './port.ts';
 
 export interface Heartbeat {
@@ -29,7 +29,10 @@ const BEATS_PER_LEASE = 3;
 export async function startHeartbeat(store: Store, options: HeartbeatOptions): Promise<Heartbeat> {
   const { clock, ids, leaseMs = LEASE_MS, onLost, faults = noFaults } = options;
   const instance = { instanceId: ids.next(), leaseMs };
-  await store.write('instances.register', (tx) => registerInstance(tx, clock, instance));
+  await store.write('instances.register', async (tx) => {
+    await registerInstance(tx, clock, instance);
+    await forgetOldInstances(tx, clock);
+  });
   let lost = false;
   let beating: Promise<void> | undefined;
   const beat = async (): Promise<void> => {
@@ -45,7 +48,8 @@ export async function startHeartbeat(store: Store, options: HeartbeatOptions): P
     }
   };
   const tick = () => {
-    beating = (beating ?? Promise.resolve()).then(beat);
+    // One that its store holds up is not asked again for each time that passes meanwhile.
+    beating ??= beat().finally(() => (beating = undefined));
   };
   const timer = setInterval(tick, Math.max(1, Math.floor(leaseMs / BEATS_PER_LEASE)));
   timer.unref();

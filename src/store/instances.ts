@@ -37,6 +37,8 @@ const BEAT =
   'UPDATE instances SET lease_until_ms = max(lease_until_ms, ?) WHERE instance_id = ? AND ended_at_ms IS NULL AND lease_until_ms > ?';
 const END = 'UPDATE instances SET ended_at_ms = ? WHERE instance_id = ? AND ended_at_ms IS NULL';
 const FORGET = 'DELETE FROM instances WHERE instance_id = ? AND (ended_at_ms IS NOT NULL OR lease_until_ms <= ?)';
+const FORGET_OLD = `DELETE FROM instances WHERE instance_id IN (SELECT instance_id FROM instances
+  WHERE ended_at_ms IS NOT NULL OR lease_until_ms <= ? ORDER BY lease_until_ms DESC LIMIT ? OFFSET ?)`;
 const COLUMNS =
   'instance_id AS instanceId, started_at_ms AS startedAtMs, lease_until_ms AS leaseUntilMs, ended_at_ms AS endedAtMs';
 const LIVE = 'SELECT 1 FROM instances WHERE instance_id = ? AND ended_at_ms IS NULL AND lease_until_ms > ?';
@@ -92,6 +94,14 @@ export async function listDeadInstances(
   requireWithin('deadInstanceEntries', limit);
   const rows = await tx.all(DEAD, [clock.nowMs(), limit]);
   return rows.map((row) => ({ ...row }) as unknown as Instance);
+}
+
+/**
+ * Removes the longest dead instances where there are more than `deadInstancesKept`, so many at a time as a sweep takes.
+ * One that is not there is as dead as one that is: what names it as its owner is let go of all the same.
+ */
+export async function forgetOldInstances(tx: Tx, clock: Clock): Promise<void> {
+  await tx.run(FORGET_OLD, [clock.nowMs(), LIMITS.deadInstanceEntries, LIMITS.deadInstancesKept]);
 }
 
 /** Removes a dead instance once nothing is left of it. Whether it did: a living one stays. */

@@ -1,9 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { openConfigured } from '../../src/app/index.ts';
 import { Holdfast } from '../../src/index.ts';
-import { assert, check, manualClock, temporaryFolder } from '../support/index.ts';
+import { armFaults, assert, check, manualClock, temporaryFolder } from '../support/index.ts';
 
 const ODD_SERVER = join(import.meta.dirname, '..', 'fixtures', 'mcp', 'odd-server.ts');
 
@@ -15,6 +16,19 @@ check('a runtime whose end cannot be written down closes its store all the same,
   await assert.rejects(holdfast.close(), { code: 'CLOCK_WENT_BACK' });
   const read = holdfast.runtime.store.read('test', (tx) => tx.get('SELECT 1'));
   await assert.rejects(read, { code: 'STORE_CLOSED' });
+});
+
+check('a process that could not open is dead at once to all others', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const faults = armFaults({ point: 'recovery-started', act: new Error('not now') });
+  await assert.rejects(Holdfast.open({ dataDir, faults }), /not now/);
+  const database = new DatabaseSync(join(dataDir, 'holdfast.db'));
+  t.after(() => database.close());
+  const rows = database.prepare('SELECT ended_at_ms IS NOT NULL AS ended FROM instances').all();
+  assert.deepEqual(
+    rows.map(({ ended }) => ended),
+    [1],
+  );
 });
 
 check('what was started for a configuration is ended also where its runtime cannot say that it ends', async (t) => {

@@ -8,7 +8,9 @@ import {
   listDeadInstances,
   registerInstance,
   startHeartbeat,
+  type Store,
 } from '../../src/store/index.ts';
+import { LIMITS } from '../../src/core/index.ts';
 import { countingIds, type ManualClock, manualClock } from '../support/clock.ts';
 import { armFaults, assert, check } from '../support/index.ts';
 import { behindItsBack, type NotesStore, openNotes } from '../support/notes-store.ts';
@@ -119,5 +121,49 @@ check('a heartbeat that comes too late says once that the lease is lost', async 
   while (!heart.lost()) await sleep(2);
   await sleep(30);
   assert.equal(losses, 1);
+  await heart.stop();
+});
+
+check('a heartbeat that its store holds up beats once when it can, however long that took', async (t) => {
+  const { store } = await openNotes(t, { schemas });
+  const clock = manualClock(1_000);
+  const held = Promise.withResolvers<void>();
+  let beats = 0;
+  const slow: Store = {
+    read: (name, body) => store.read(name, body),
+    write: async (name, body) => {
+      if (name === 'instances.beat') {
+        beats += 1;
+        await held.promise;
+      }
+      return store.write(name, body);
+    },
+    close: () => store.close(),
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+  const heart = await startHeartbeat(slow, { clock, ids: countingIds(), leaseMs: 6 });
+  while (beats === 0) await sleep(2);
+  await sleep(60);
+  held.resolve();
+  await heart.stop();
+  assert.equal(beats, 1);
+});
+
+check('of dead instances the newest are kept, so many as the limit says, and every living one', async (t) => {
+  const { store, file } = await openNotes(t, { schemas });
+  const clock = manualClock(1_000_000);
+  const most = LIMITS.deadInstancesKept;
+  behindItsBack(file, (database) => {
+    const add = database.prepare('INSERT INTO instances VALUES (?, 0, ?, ?)');
+    for (let i = 0; i < most; i += 1) add.run(`dead-${i}`, i + 1, i % 2 === 0 ? i : null);
+    add.run('oldest', 0, null);
+    add.run('living', 2_000_000, null);
+  });
+  const ids = async () =>
+    (await store.read('ids', (tx) => tx.all('SELECT instance_id AS id FROM instances'))).map(({ id }) => id);
+  const heart = await startHeartbeat(store, { clock, ids: countingIds(), leaseMs: 600_000 });
+  const left = new Set(await ids());
+  assert.equal(left.size, most + 2);
+  assert.deepEqual([left.has('oldest'), left.has('living'), left.has(heart.instanceId)], [false, true, true]);
   await heart.stop();
 });

@@ -50,7 +50,8 @@ export const storeErrorCodes = {
     http: 503,
     exit: 2,
     retryable: true,
-    resolve: 'Try again; if it stays busy, find the process that holds the data folder with `holdfast doctor`.',
+    resolve:
+      'Try again; if it stays busy, end what holds it: whatever else has the file holdfast.db open (`lsof`, `fuser`).',
   },
   STORE_CANNOT_OPEN: {
     family: 'storage',

@@ -19,6 +19,11 @@ export const storeLimits = {
     unit: 'items',
     why: 'A sweep takes so many at a time; the next sweep takes more.',
   },
+  deadInstancesKept: {
+    max: 1_000,
+    unit: 'items',
+    why: 'Every command is a process with a row; the newest are kept for whoever looks at what happened lately.',
+  },
   instanceLeaseMs: {
     max: 600_000,
     unit: 'ms',

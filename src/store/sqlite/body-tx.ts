@@ -8,6 +8,8 @@ import type { Prepared, Statements } from './statements.ts';
 export interface Ground {
   readonly statements: Statements;
   readonly mayWrite: boolean;
+  /** Whether the group's transaction is still there: an error may have undone it. */
+  readonly isOpen: () => boolean;
   readonly observer: StoreObserver | undefined;
   /** Called once a body, before its first writing statement. */
   readonly beforeWriting: () => void;
@@ -57,6 +59,8 @@ export class BodyTx implements Tx {
   #enter(sql: Sql): Prepared {
     if (this.ended) throw fail('STORE_TX_ENDED', `The transaction of ${this.name} has ended.`);
     const ground = this.#ground;
+    // Without its transaction each statement would be stored at once, by itself.
+    if (this.failure !== undefined && !ground.isOpen()) throw this.failure;
     const prepared = ground.statements.prepare(sql);
     if (prepared.writes && !this.wrote) this.#firstWrite();
     if (ground.observer !== undefined) ground.observer({ kind: 'statement', name: this.name, text: prepared.text });

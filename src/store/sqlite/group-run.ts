@@ -55,9 +55,10 @@ export class GroupRun {
   constructor(place: GroupPlace, jobs: readonly Job[]) {
     this.#place = place;
     this.#jobs = jobs;
-    const { statements, observer } = place;
+    const { database, statements, observer } = place;
+    const isOpen = () => database.isTransaction;
     const beforeWriting = () => this.#beforeWriting();
-    this.#ground = { statements, observer, mayWrite: place.mode !== 'read', beforeWriting };
+    this.#ground = { statements, observer, mayWrite: place.mode !== 'read', isOpen, beforeWriting };
   }
 
   run(): Promise<GroupEnd> {

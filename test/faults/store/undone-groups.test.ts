@@ -56,6 +56,18 @@ check('a body that catches the error which undid its group did not succeed for t
   assert.deepEqual(await ids(), ['a', 'b']);
 });
 
+check('nothing that a body writes after its group was undone is stored', async (t) => {
+  const { store, add, ids } = await openNotes(t);
+  const goingOn = store.write('goes-on', async (tx) => {
+    await tx.run(ADD_NOTE, ['undo-all', 1]).catch(() => undefined);
+    await tx.run(ADD_NOTE, ['after', 1]);
+    return 'all is well';
+  });
+  const settled = await Promise.allSettled([add('a'), goingOn, add('b')]);
+  assert.deepEqual(outcomes(settled), ['a', 'STORE_CONSTRAINT', 'b']);
+  assert.deepEqual(await ids(), ['a', 'b']);
+});
+
 check('a group of one that undoes itself is simply refused', async (t) => {
   const { add, ids } = await openNotes(t);
   await assert.rejects(add('undo-all'), { code: 'STORE_CONSTRAINT', details: { constraint: 'trigger' } });
