@@ -38,13 +38,14 @@ async function carryOn(driving: Driving): Promise<RunResult> {
   const system = await systemPrompt(driving);
   const taken = await takeUpReply(driving);
   if (taken.end !== 'answered') return standFor(driving, taken);
-  await runSideBranch(driving, system);
+  const spentThere = await runSideBranch(driving, system);
+  if (spentThere !== null) return standSpent(driving, spentThere);
   for (let turn = 0; ; turn += 1) {
     if (await isStopped(driving)) return standAt(driving, 'stopped');
     const told = driving.conversation.lastReply();
     if (told !== null && told.calls.length === 0) return complete(driving, told);
     const spent = await spentAt(driving, turn);
-    if (spent !== null) return standAt(driving, 'failed', { errorMessage: `The run has used up ${spent}.` });
+    if (spent !== null) return standSpent(driving, spent);
     const end = await carryOutReply(driving, await nextReply(driving, system));
     if (end.end !== 'answered') return standFor(driving, end);
   }
@@ -69,6 +70,9 @@ async function nextReply(driving: Driving, system: string): Promise<AssistantTur
   const message = await conversation.add({ ...replyMessage(driving, reply), parentSequence: conversation.head });
   return { message, calls: reply.calls };
 }
+
+const standSpent = (driving: Driving, spent: string): Promise<RunResult> =>
+  standAt(driving, 'failed', { errorMessage: `The run has used up ${spent}.` });
 
 function complete(driving: Driving, { message }: AssistantTurn): Promise<RunResult> {
   return standAt(driving, 'completed', { text: textMember(message.content, 'text'), cut: cutIn(message.content) });

@@ -14,21 +14,24 @@ import { askModel, replyMessage } from './ask-model.ts';
 import { branchPrompt, resultContent } from './conversation.ts';
 import { type Driving, isStopped } from './driving.ts';
 import { deniedOutcome } from './gated-call.ts';
+import { spentBudget } from './spent.ts';
 
 /**
  * Gives the open side branch of a run the turns that it has left, as its stored messages count them, and closes it. A
  * branch whose turns are used up is closed without another. No tool is offered in a branch; a call that is proposed all
- * the same is denied.
+ * the same is denied. Answers what the run has used up, where its budgets allow no turn more: the branch stays open then.
  */
-export async function runSideBranch(driving: Driving, system: string): Promise<void> {
+export async function runSideBranch(driving: Driving, system: string): Promise<string | null> {
   const { context, conversation, traceId } = driving;
   const trace = await context.home.traces.getTrace(traceId);
   const branch = readSideBranch(trace?.context ?? {});
-  if (branch === null) return;
+  if (branch === null) return null;
   if (!context.sideBranches.has(branch.type))
     throw fail('RUN_BRANCH_UNKNOWN', `No side branch of the kind ${branch.type.slice(0, 64)} is registered.`);
   for (let used = turnsUsed(branch, conversation.messages); used < branch.maxTurns; used += 1) {
-    if (await isStopped(driving)) return;
+    if (await isStopped(driving)) return null;
+    const spent = spentBudget(driving, trace?.createdAt ?? 0);
+    if (spent !== null) return spent;
     const prompt = branchPrompt(system, conversation, branch, context.model.id);
     const reply = await askModel(driving, prompt, false);
     await addTurn(driving, branch, reply);
@@ -36,6 +39,7 @@ export async function runSideBranch(driving: Driving, system: string): Promise<v
     if (reply.calls.length === 0) break;
   }
   await closeBranch(driving, branch);
+  return null;
 }
 
 async function addTurn(driving: Driving, branch: SideBranch, reply: ModelReply): Promise<void> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AgentRunner, runConfig, type RunBudgets } from '../../../src/runs/index.ts';
+import { type AgentRunner, runConfig, type RunBudgets, snapshotOf, withSnapshot } from '../../../src/runs/index.ts';
 import { tool, ToolRegistry } from '../../../src/tools/index.ts';
 import { assert, check, manualClock } from '../../support/index.ts';
 import { noteTool } from '../../calls/desk.ts';
@@ -138,6 +138,30 @@ check('budgets of tokens, of time and of turns end a run before the next turn', 
   assert.match(wall.errorMessage ?? '', /1500 ms/);
   const turns = await of().run(GO, runConfig({ ...TOOLS, maxIterations: 2 }));
   assert.match(turns.errorMessage ?? '', /its 2 turns/);
+});
+
+check('budgets end a run before a turn of its side branch, which stays open', async (t) => {
+  const at = await desk(t);
+  let asked = 0;
+  const runner = at.again({
+    model: () => {
+      asked += 1;
+      return { calls: [{ callId: 's', toolName: 'safe_tool', arguments: { label: 'x' } }], usage };
+    },
+  });
+  const config = runConfig({ ...TOOLS, traceId: 'spends', budgets: budgets({ maxTokens: 250 }) });
+  await at.home.traces.createTrace({
+    traceId: 'spends',
+    mode: 'agent',
+    task: 'go',
+    context: withSnapshot({}, snapshotOf(config, { memoryIdentity: null })),
+  });
+  await runner.openSideBranch('spends', { type: 'reflection', instruction: 'Think.', maxTurns: 9 }, config);
+  const { status, errorMessage } = await runner.run([], config);
+  assert.deepEqual([status, errorMessage], ['failed', 'The run has used up its budget of 250 tokens.']);
+  assert.equal(asked, 3);
+  const { context } = (await at.home.traces.getTrace('spends')) ?? { context: {} };
+  assert.ok('active_side_branch' in context);
 });
 
 check('a budget of cost counts by the price of the host, and needs one', async (t) => {
