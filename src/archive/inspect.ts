@@ -154,6 +154,8 @@ function artifactsOf({ documents }: Contents): ShownArtifact[] {
 
 function historyOf({ documents }: Contents): Inspection['history'] {
   const checkpoints = recordsOf(documents, 'snapshots.json', 'checkpoints');
+  const counts = new Map<JsonValue | undefined, number>();
+  for (const { branch_id: id } of checkpoints) counts.set(id, (counts.get(id) ?? 0) + 1);
   const active = objectOf(documents.get('snapshots.json'), 'workspace')?.['active_branch_id'];
   return {
     checkpoints: checkpoints.length,
@@ -161,7 +163,7 @@ function historyOf({ documents }: Contents): Inspection['history'] {
       .length,
     branches: recordsOf(documents, 'snapshots.json', 'branches').map((branch) => ({
       name: shown(branch['name'], 80) || shown(branch['branch_id'], 80),
-      checkpoints: checkpoints.filter(({ branch_id: id }) => id === branch['branch_id']).length,
+      checkpoints: counts.get(branch['branch_id']) ?? 0,
       active: branch['branch_id'] === active,
     })),
   };

@@ -2,8 +2,11 @@ import { type ErrorCode, fail, type HoldfastError } from '../core/index.ts';
 import type { ArchiveLimits } from './limits.ts';
 import { hasInvisible, printable } from './printable.ts';
 
+const ASCII = /^\p{ASCII}*$/u;
+
 /** The form in which two names are one on some file system: compatibility-normalised, then case-folded. */
 export function foldName(name: string): string {
+  if (ASCII.test(name)) return name.toLowerCase();
   return name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 

@@ -9,7 +9,8 @@ export function checkGraph(context: DeepContext): void {
   const checkpoints = context.records('snapshots.json', 'checkpoints');
   const places = new Map(checkpoints.map((checkpoint) => [textOf(checkpoint, 'checkpoint_id') ?? '', checkpoint]));
   if (!byId.has(context.rootId)) context.add('PACKAGE_GRAPH', 'the root branch is missing');
-  for (const checkpoint of checkpoints) checkCheckpoint(context, checkpoint);
+  const autoEvents = autoEventsOf(context);
+  for (const checkpoint of checkpoints) checkCheckpoint(context, checkpoint, autoEvents);
   for (const branch of branches) {
     checkPlace(context, branch, byId, places);
     if (!isLine(context.rootId, branch, checkpoints, places))
@@ -71,15 +72,18 @@ function hasCycle(rootId: string, byId: ReadonlyMap<string, JsonObject>): boolea
 
 const CURSORS = ['action_cursor', 'message_cursor', 'cell_cursor', 'auto_event_cursor'] as const;
 
-function checkCheckpoint(context: DeepContext, checkpoint: JsonObject): void {
+/** The cursors of the history of autonomous runs. */
+type AutoEvents = ReadonlySet<JsonValue | undefined>;
+
+function checkCheckpoint(context: DeepContext, checkpoint: JsonObject, autoEvents: AutoEvents): void {
   context.refer('a checkpoint', 'branch', checkpoint['branch_id']);
   context.referIfPresent('a checkpoint', 'checkpoint', checkpoint['parent_checkpoint_id']);
-  checkCursors(context, checkpoint);
+  checkCursors(context, checkpoint, autoEvents);
   checkSource(context, checkpoint);
   const versions = checkpoint['artifact_versions'];
   for (const version of Array.isArray(versions) ? versions : [])
     context.refer('a checkpoint', 'artifact version', version);
-  checkProjection(context, objectOf(checkpoint, 'metadata'));
+  checkProjection(context, objectOf(checkpoint, 'metadata'), autoEvents);
 }
 
 /** Where a checkpoint comes from: a cell, a message, or nowhere; kind and identity come together. */
@@ -90,7 +94,7 @@ function checkSource(context: DeepContext, { source_kind: kind, source_id: id }:
 }
 
 /** A revert's projection: its base first, then that base and undo are checkpoints of the package, then its cursors. */
-function checkProjection(context: DeepContext, metadata: JsonObject | undefined): void {
+function checkProjection(context: DeepContext, metadata: JsonObject | undefined, autoEvents: AutoEvents): void {
   const projection = objectOf(metadata, 'history_projection');
   if (!metadata || !projection) return;
   context.refer('a history projection', 'checkpoint', projection['base_checkpoint_id']);
@@ -98,20 +102,20 @@ function checkProjection(context: DeepContext, metadata: JsonObject | undefined)
   context.refer('a history projection', 'checkpoint', metadata['undo_checkpoint_id']);
   if (projection['base_checkpoint_id'] !== metadata['reverted_to'])
     context.add('PACKAGE_GRAPH', 'a history projection has another base than its revert');
-  checkCursors(context, objectOf(projection, 'resume_cursors') ?? {});
+  checkCursors(context, objectOf(projection, 'resume_cursors') ?? {}, autoEvents);
 }
 
-function checkCursors(context: DeepContext, record: JsonObject): void {
+function checkCursors(context: DeepContext, record: JsonObject, autoEvents: AutoEvents): void {
   for (const cursor of CURSORS) {
     const value = record[cursor];
     if (value === undefined || value === null) continue;
     if (!isCount(value)) context.add('PACKAGE_GRAPH', `${cursor} is not a non-negative integer`);
-    else if (cursor === 'auto_event_cursor' && value > 0 && !autoEvents(context).has(value))
+    else if (cursor === 'auto_event_cursor' && value > 0 && !autoEvents.has(value))
       context.add('PACKAGE_GRAPH', 'auto_event_cursor has no event boundary in the package');
   }
 }
 
-function autoEvents(context: DeepContext): ReadonlySet<JsonValue | undefined> {
+function autoEventsOf(context: DeepContext): AutoEvents {
   const autoMode = objectOf(context.documents.get('review.json'), 'auto_mode');
   return new Set(objectsOf(autoMode?.['events']).map(({ event_cursor: cursor }) => cursor));
 }

@@ -187,8 +187,11 @@ export function checkRepairs(history: AutoModeRecords, records: RunRecords, scop
     const owner = owners.get(name);
     if (owner === undefined) throw refused('repair event references an unknown identity');
     demand(owner['run_id'] === event['run_id'], 'repair event belongs to another run');
-    if (isRepairBinding(event)) bound.set(name, [...(bound.get(name) ?? []), textOf(payload, 'action_group_id')]);
-    else steps.add(event, name, isStart, 'repair');
+    if (isRepairBinding(event)) {
+      const groups = bound.get(name) ?? [];
+      groups.push(textOf(payload, 'action_group_id'));
+      bound.set(name, groups);
+    } else steps.add(event, name, isStart, 'repair');
   }
   for (const repair of repairs) {
     const name = textOf(repair, 'repair_run_id');

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/index.ts';
 
 const VERSION_URL = /\/api\/v1\/artifacts\/versions\/[^\s/?#<>[\]{}()"']+/g;
-const PUNCTUATION = /[.,;:!]+$/;
+const PUNCTUATION: ReadonlySet<string | undefined> = new Set('.,;:!');
 
 /**
  * A text in which each exact-version address that the map knows is the other one. Every address is looked at once, and
@@ -11,9 +11,11 @@ export function replaceUrls(text: string, urls: ReadonlyMap<string, string>): st
   return text.replaceAll(VERSION_URL, (url) => {
     const whole = urls.get(url);
     if (whole !== undefined) return whole;
-    const tail = PUNCTUATION.exec(url)?.[0] ?? '';
-    const known = urls.get(url.slice(0, url.length - tail.length));
-    return known === undefined ? url : known + tail;
+    // From the end: a pattern that is anchored there is tried at every place, and the text is a stranger's.
+    let end = url.length;
+    while (PUNCTUATION.has(url[end - 1])) end -= 1;
+    const known = urls.get(url.slice(0, end));
+    return known === undefined ? url : known + url.slice(end);
   });
 }
 

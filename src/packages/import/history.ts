@@ -52,12 +52,12 @@ function parentsFirst(rows: readonly Fields[]): Fields[] {
   const order = new Set<Fields>();
   const byTime = rows.toSorted((a, b) => (a.count('created_at') ?? 0) - (b.count('created_at') ?? 0));
   for (const start of byTime) {
-    const line: Fields[] = [];
-    for (let at: Fields | undefined = start; at && !order.has(at) && !line.includes(at); ) {
-      line.push(at);
+    const line = new Set<Fields>();
+    for (let at: Fields | undefined = start; at && !order.has(at) && !line.has(at); ) {
+      line.add(at);
       at = byId.get(at.filled('parent_checkpoint_id') ?? '');
     }
-    for (const row of line.reverse()) order.add(row);
+    for (const row of [...line].reverse()) order.add(row);
   }
   return [...order];
 }

@@ -129,7 +129,11 @@ export async function planImport(reader: PackageReader, tools: PlanTools): Promi
   };
 }
 
-const shortened = (text: string, most: number): string => Array.from(text).slice(0, most).join('');
+/** A point has at most two units: of a text of millions only the beginning is taken apart. */
+const shortened = (text: string, most: number): string =>
+  Array.from(text.slice(0, 2 * most))
+    .slice(0, most)
+    .join('');
 
 function projectName(reader: PackageReader): string {
   const project = new Fields(reader.document('session.json').object('project') ?? {}, 'the project');

@@ -38,17 +38,22 @@ const NEVER: ReadonlySet<string> = new Set(['.git', '.hg', '.svn', '.holdfast', 
 
 /** No file stands where another needs a folder, no name is longer than file systems take, none is in a folder that acts. */
 function requirePlaces({ entries }: WorkspaceTree): void {
-  const files = new Set(entries.map(({ path }) => foldName(path)));
+  const places: string[] = [];
   for (const { path } of entries) {
     const parts = path.split('/');
-    if (parts.some((part) => Buffer.byteLength(part) > LIMITS.archiveNamePartBytes))
+    const tooLong = parts.some((part) => Buffer.byteLength(part) > LIMITS.archiveNamePartBytes);
+    if (tooLong || Buffer.byteLength(path) > LIMITS.archiveNameBytes)
       throw fail('PACKAGE_WORKSPACE', 'a workspace name is longer than file systems take');
-    if (parts.some((part) => NEVER.has(foldName(part))))
+    const folded = parts.map(foldName);
+    if (folded.some((part) => NEVER.has(part)))
       throw fail('PACKAGE_WORKSPACE', 'a workspace file lies in a folder of version control or of a runtime');
-    for (let end = 1; end < parts.length; end += 1)
-      if (files.has(foldName(parts.slice(0, end).join('/'))))
-        throw fail('PACKAGE_WORKSPACE', 'a workspace name is used both as a file and as a folder');
+    // No path holds a NUL, the lowest of all: what lies in a folder follows right after its name.
+    places.push(folded.join('\0'));
   }
+  places.sort();
+  for (const [index, place] of places.entries())
+    if (places[index + 1]?.startsWith(`${place}\0`))
+      throw fail('PACKAGE_WORKSPACE', 'a workspace name is used both as a file and as a folder');
 }
 
 /** The newest bytes of an artifact stand in the workspace under its name: no folder may stand there. */
