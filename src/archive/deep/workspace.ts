@@ -3,7 +3,7 @@ import { DOCUMENT_BYTES, objectOf, objectsOf, parseDocument, textOf } from '../d
 import { foldName } from '../member-names.ts';
 import { printable } from '../printable.ts';
 import type { DeepContext } from './context.ts';
-import { isInsideWorkspace, isSecretPath } from './file-names.ts';
+import { isInsideWorkspace, isSecretPath, placesFault } from './file-names.ts';
 
 const TREE_FOLDER = 'workspace/trees/';
 const BLOB_FOLDER = 'workspace/blobs/';
@@ -26,12 +26,14 @@ export async function checkWorkspace(context: DeepContext): Promise<void> {
     if (!known(checkpoint['workspace_tree_id']))
       context.add('PACKAGE_WORKSPACE', 'the workspace tree of a checkpoint is not in the tree map');
   let entries = 0;
-  for (const id of new Set(Object.values(map))) entries += await checkTree(context, id);
+  const source = workspace['active_source_tree_id'];
+  const active = typeof source === 'string' && known(source) ? map[source] : undefined;
+  for (const id of new Set(Object.values(map))) entries += await checkTree(context, id, active);
   if (entries > context.limit('packageWorkspaceEntries')) context.add('PACKAGE_LIMIT', 'too many workspace entries');
   checkBlobNames(context);
 }
 
-async function checkTree(context: DeepContext, id: JsonValue): Promise<number> {
+async function checkTree(context: DeepContext, id: JsonValue, active: JsonValue | undefined): Promise<number> {
   const path = typeof id === 'string' ? `${TREE_FOLDER}${id}.json` : '';
   if (!isSha256Hex(id) || !context.pkg.files.has(path)) {
     context.add('PACKAGE_WORKSPACE', 'a workspace tree is missing');
@@ -43,7 +45,19 @@ async function checkTree(context: DeepContext, id: JsonValue): Promise<number> {
   const entries = objectsOf(tree?.['entries']);
   const folded = new Set<string>();
   for (const entry of entries) checkEntry(context, entry, folded);
+  const paths = entries.map((entry) => textOf(entry, 'path') ?? '');
+  const fault = placesFault(paths);
+  if (fault !== undefined) context.add('PACKAGE_WORKSPACE', fault);
+  if (id === active) checkArtifactPlaces(context, paths);
   return entries.length;
+}
+
+/** The newest bytes of an artifact stand in the workspace under its name: no folder may stand there. */
+function checkArtifactPlaces(context: DeepContext, paths: readonly string[]): void {
+  const folders = new Set(paths.flatMap((path) => (path.includes('/') ? [foldName(path.split('/')[0] ?? '')] : [])));
+  for (const artifact of context.records('artifacts.json', 'artifacts'))
+    if (folders.has(foldName(textOf(artifact, 'filename') ?? '')))
+      context.add('PACKAGE_ARTIFACT', 'an artifact has the name of a folder of the workspace');
 }
 
 /** Exactly the known members, in their order, under the digest that names them: the importer builds it again. */

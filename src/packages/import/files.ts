@@ -1,19 +1,29 @@
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { errnoOf, fail, type FileFacts, type FileSystem, makeFolder, syncFolder, writeAll } from '../../core/index.ts';
+import {
+  errnoOf,
+  fail,
+  type FileFacts,
+  type FileSystem,
+  type Ids,
+  makeFolder,
+  syncFolder,
+  writeAll,
+} from '../../core/index.ts';
 
 /**
  * Writes a content under its name so that it is there whole or not at all: a new name beside it, flushed, proved,
  * renamed, the folder flushed, and read back. PACKAGE_HASH_MISMATCH when what is on the disk is not what it must be.
  */
 export async function writeSnapshot(
-  files: FileSystem,
+  { files, ids }: { readonly files: FileSystem; readonly ids: Ids },
   path: string,
   sha256: string,
   content: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   makeFolder(files, dirname(path));
-  const temporary = `${path}.part`;
+  // Not its name with an ending: a stranger may have a file of that name, and there are names that take no ending.
+  const temporary = join(dirname(path), `.holdfast-import-${ids.next()}`);
   const hash = createHash('sha256');
   const fd = files.open(temporary, 'wx', 0o600);
   try {

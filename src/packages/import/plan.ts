@@ -27,7 +27,7 @@ import { PlannedRecords, recordFrom } from './planned.ts';
 import type { PackageReader } from './reader.ts';
 import * as side from './side-records.ts';
 import { planStates } from './states.ts';
-import { planTrees, requireFilePlaces } from './workspace.ts';
+import { planTrees } from './workspace.ts';
 
 export interface PlanTools {
   readonly ids: Ids;
@@ -82,7 +82,6 @@ export async function planImport(reader: PackageReader, tools: PlanTools): Promi
   const activeBranchId = ids.need('branch', reader.activeBranch, 'the session');
   const activeTreeId = reader.treeOf(reader.workspace.value('active_source_tree_id'));
   if (activeTreeId === null) throw fail('PACKAGE_WORKSPACE', 'the active workspace tree is not in the tree map');
-  requireFilePlaces(artifacts.files, trees.find(({ treeId }) => treeId === activeTreeId)?.tree);
   const records = new PlannedRecords()
     .add(CELL, side.planCells(reader, ids, revisions))
     .add(GENERATION, generations)

@@ -239,7 +239,7 @@ export class ImportStages {
     if (empty.created) this.added.trees.push(empty.treeId);
     await workspaces.restore(this.plan.activeTreeId, directory, empty);
     for (const { name, sha256 } of this.plan.files)
-      await writeSnapshot(files, join(directory, name), sha256, this.pkg.passing(`artifact-data/${sha256}`));
+      await writeSnapshot(this.context, join(directory, name), sha256, this.pkg.passing(`artifact-data/${sha256}`));
     await store.write('packages.workspace', (tx) =>
       bindWorkspace(tx, sessions, this.principal, this.plan.root, directory),
     );

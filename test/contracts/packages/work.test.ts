@@ -1,9 +1,10 @@
 import { bytesSource, inspectPackage } from '../../../src/archive/index.ts';
-import { canonicalJson, digestJson, type JsonObject, type JsonValue } from '../../../src/core/index.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/index.ts';
 import { checkRepairs } from '../../../src/packages/auto-mode/owners.ts';
 import { replaceUrls } from '../../../src/packages/index.ts';
 import { at, editDocument, type Files, filesOf, resealed } from '../../archive/support/packages.ts';
 import { assert, check } from '../../support/index.ts';
+import { plantFiles } from './planted.ts';
 import { openPackageWorld, OWNER, refusal } from './world.ts';
 
 // A package may be small and still ask for work without end. What a few thousand of something may take is bounded here
@@ -55,27 +56,9 @@ check('many checkpoints of a long history of supervised runs are looked at once 
   });
 });
 
-/** The active tree with further files of one content. */
-function planted(files: Files, paths: readonly string[]): void {
-  const snapshots = JSON.parse(String(files.get('snapshots.json'))) as JsonObject;
-  const workspace = at(snapshots, 'workspace');
-  const old = at(workspace, 'tree_map')[workspace['active_source_tree_id'] as string] as string;
-  const name = [...files.keys()].find((path) => path.startsWith('workspace/blobs/')) ?? '';
-  const { tree_id: _id, ...tree } = JSON.parse(String(files.get(`workspace/trees/${old}.json`))) as JsonObject;
-  const size = files.get(name)?.length ?? 0;
-  const blob = name.slice('workspace/blobs/'.length);
-  const entries = [...(tree['entries'] as JsonObject[]), ...paths.map((path) => ({ path, blob, size, mode: 0o600 }))];
-  entries.sort((a, b) => Buffer.compare(Buffer.from(a['path'] as string), Buffer.from(b['path'] as string)));
-  const changed: JsonObject = { ...tree, entries };
-  const id = digestJson(changed);
-  files.delete(`workspace/trees/${old}.json`);
-  files.set(`workspace/trees/${id}.json`, Buffer.from(canonicalJson({ ...changed, tree_id: id })));
-  files.set('snapshots.json', Buffer.from(canonicalJson(snapshots).replaceAll(old, id)));
-}
-
 check('a path of the workspace that no file system takes is refused before anything is written', async () => {
   const files = await filesOf('g-workspace');
-  planted(files, [`${'a/'.repeat(100_000)}f`]);
+  plantFiles(files, [`${'a/'.repeat(100_000)}f`]);
   await using world = await openPackageWorld();
   await within('the path', async () => {
     const error = await refusal(world.packages.import(OWNER, resealed(files)));
@@ -87,7 +70,7 @@ check('a path of the workspace that no file system takes is refused before anyth
 
 check('a file of the workspace is no folder, whatever stands between the two in their order', async () => {
   const files = await filesOf('g-workspace');
-  planted(files, ['d/a/f', 'd/A-b', 'd/A']);
+  plantFiles(files, ['d/a/f', 'd/A-b', 'd/A']);
   await using world = await openPackageWorld();
   const error = await refusal(world.packages.import(OWNER, resealed(files)));
   assert.equal(error.code, 'PACKAGE_WORKSPACE');
