@@ -2,8 +2,10 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Runtime } from '../app/index.ts';
 import { displayText, fail, momentText } from '../core/index.ts';
+import type { Quarantine } from '../packages/index.ts';
 import type { Checkpoint, Session, SessionBranch, TreeChange } from '../sessions/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
+import type { Colours } from './output.ts';
 import { moreLine, noneLine } from './pages.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
@@ -94,31 +96,43 @@ const sessionLine = (session: Session): string =>
 /** A session as it is shown whole: every branch, its newest checkpoints, how much it holds of each kind. */
 async function readWhole({ store, principal }: Runtime, id: string) {
   const sessions = await import('../sessions/index.ts');
+  const { readQuarantine } = await import('../packages/index.ts');
   return store.read('cli.session', async (tx) => ({
     session: await sessions.requireSession(tx, principal, id),
     branches: (await sessions.listBranches(tx, principal, id, { limit: 500 })).items,
     checkpoints: await sessions.newestCheckpoints(tx, principal, id),
     running: await sessions.runningRestore(tx, principal, id),
     records: await sessions.countAllRecords(tx, id),
+    quarantine: await readQuarantine(tx, id),
   }));
+}
+
+/** An import that was interrupted cannot be trusted: what is there is only good for being removed. */
+function lockedLines(id: string, quarantine: Quarantine | null, { command }: Pick<Colours, 'command'>): string[] {
+  if (quarantine === null) return [];
+  if (quarantine.reason !== 'session_package_import_in_progress')
+    return [`  locked: look at it, then ${command(`holdfast sessions trust ${id} --yes`)}`];
+  return [
+    '  locked: its import has not ended, and it is not whole',
+    `  where nothing imports it any more: ${command(`holdfast sessions delete ${id} --yes`)}, then import it again`,
+  ];
 }
 
 export function show(context: CommandContext, id: string, options: RunOptions): Promise<ExitCode> {
   return withoutAgents(context, options, async ({ runtime }) => {
-    const { session, branches, checkpoints, running, records } = await readWhole(runtime, id);
+    const { session, branches, checkpoints, running, records, quarantine } = await readWhole(runtime, id);
     context.output.result({
       document: {
         ...sessionDocument(session),
         branches: branches.map(branchDocument),
         checkpoints: checkpoints.map(checkpointDocument),
         running_restore: running?.operationId ?? null,
+        quarantine: quarantine?.reason ?? null,
         records,
       },
       lines: (colours) => [
         `${colours.bold(session.rootFrameId)}${named(session.name)}  ${session.kind}, since ${momentText(session.createdAt)}`,
-        ...(session.trustState === 'quarantined_import'
-          ? [`  locked: look at it, then ${colours.command(`holdfast sessions trust ${id} --yes`)}`]
-          : []),
+        ...lockedLines(id, quarantine, colours),
         ...(running === null ? [] : [`  interrupted: ${colours.command(`holdfast sessions recover ${id}`)}`]),
         ...branches.map(
           (one) => `  branch ${one.branchId === session.activeBranchId ? '*' : ' '} ${one.branchId}${named(one.name)}`,

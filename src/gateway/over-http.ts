@@ -19,6 +19,7 @@ export const ROUTE_OF_COMMAND: Readonly<Record<string, string>> = {
   'runs resume': 'POST /api/v1/runs/{run_id}/resume',
   'runs show': 'GET /api/v1/runs/{run_id}',
   'runs stop': 'POST /api/v1/runs/{run_id}/stop',
+  'sessions delete': 'DELETE /api/v1/frames/{root_frame_id}',
   'sessions list': 'GET /api/v1/sessions',
   'sessions show': 'GET /api/v1/sessions/{session_id}',
   'sessions trust': 'POST /api/v1/frames/{root_frame_id}/recovery',

@@ -101,7 +101,9 @@ export async function trustSession(
   const quarantine = await readQuarantine(tx, rootFrameId);
   if (quarantine === null) throw fail('NOT_QUARANTINED', 'The session is not quarantined.');
   if (quarantine.reason === 'session_package_import_in_progress')
-    throw fail('IMPORT_UNFINISHED', 'The import of this session was interrupted: it is not whole.');
+    throw fail('IMPORT_UNFINISHED', 'The import of this session was interrupted: it is not whole.', {
+      resolve: `Remove this placeholder, then import the package again: holdfast sessions delete ${rootFrameId} --yes`,
+    });
   if (!start.ok || start.status !== 'active') return { quarantine_cleared: false, trust_state: 'quarantined' };
   await putSetting(tx, context, rootFrameId, quarantineKey(rootFrameId), null);
   const { id: groupId } = await openGroup(tx, context, principal, {

@@ -38,7 +38,7 @@ export async function receivePackage(
       try {
         await source.close();
       } finally {
-        await orWrapped(() => place.close());
+        place.close();
       }
     };
     return { source, sizeBytes, sha256, close };

@@ -5,7 +5,7 @@ import { factsAt, removeFolder, unlinkIfThere } from './import/files.ts';
 /** A name in the staging folder for one package, a file or a folder, this process's own until it is closed. */
 export interface StagingPlace {
   readonly path: string;
-  /** Removes what was put there. */
+  /** Removes what was put there. Never fails: what cannot be removed now goes with the next sweep. */
   close(): void;
 }
 
@@ -29,7 +29,7 @@ export async function takeStagingPlace({ files, ids, stagingFolder }: Staging): 
     for (;;) {
       const path = join(stagingFolder, ids.next());
       const lock = await lockNew(files, `${path}${LOCK}`);
-      if (lock) return { path, close: () => remove(files, path, lock) };
+      if (lock) return { path, close: () => quietly(() => remove(files, path, lock)) };
     }
   } catch (error) {
     throw wrapFileError(error, 'the staging folder');
@@ -77,6 +77,14 @@ export async function sweepStaging({ files, stagingFolder }: Omit<Staging, 'ids'
     } catch {
       // Another process may be sweeping too; and nothing fails for what a dead one left.
     }
+  }
+}
+
+function quietly(step: () => void): void {
+  try {
+    step();
+  } catch {
+    // What the work came to is told all the same.
   }
 }
 

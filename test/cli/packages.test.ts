@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { ORACLE_FOLDER } from '../archive/support/packages.ts';
 import { Holdfast } from '../../src/index.ts';
 import { assert, check, holdfast, temporaryFolder } from '../support/index.ts';
@@ -63,3 +64,28 @@ check('a locked session is shown as locked, and nobody is asked for what would b
   assert.equal((await run('sessions', 'trust', session, '--yes')).exit, 0);
   assert.doesNotMatch((await run('sessions', 'show', session)).stdout, /locked/);
 });
+
+check(
+  'a session whose import was interrupted names the command that removes it, and never the one that trusts',
+  async (t) => {
+    const folder = await temporaryFolder(t);
+    const dataDir = join(folder, 'data');
+    await (await Holdfast.open({ dataDir })).close();
+    const run = (...args: string[]) => holdfast(args, { cwd: folder, env: { HOLDFAST_DATA_DIR: dataDir } });
+    const imported = JSON.parse((await run('import', join(ORACLE_FOLDER, 'a-minimal.zip'), '--json')).stdout) as object;
+    const session = (imported as { root_frame_id: string }).root_frame_id;
+    // As a process leaves it that is killed before the last commit.
+    const database = new DatabaseSync(join(dataDir, 'holdfast.db'));
+    const text = { state: 'quarantined', reason: 'session_package_import_in_progress' };
+    database.prepare("UPDATE session_settings SET value = ? WHERE key LIKE '%quarantine%'").run(JSON.stringify(text));
+    database.close();
+    const shown = await run('sessions', 'show', session);
+    const command = `holdfast sessions delete ${session} --yes`;
+    assert.ok(shown.stdout.includes(command), shown.stdout);
+    assert.ok(!shown.stdout.includes('sessions trust'), shown.stdout);
+    const refused = await run('sessions', 'trust', session, '--yes');
+    assert.match(refused.stderr, /^IMPORT_UNFINISHED/);
+    assert.ok(refused.stderr.includes(command), refused.stderr);
+    assert.equal((await run('sessions', 'delete', session, '--yes')).exit, 0);
+  },
+);

@@ -35,7 +35,7 @@ export const packagesErrorCodes = {
     http: 500,
     exit: 2,
     retryable: false,
-    resolve: 'Remove the quarantined placeholder of the import, then look at the cause.',
+    resolve: 'Remove the quarantined placeholder, then look at the cause: holdfast sessions delete SESSION --yes',
   },
   IMPORT_FILES_LEFT: {
     family: 'storage',
@@ -49,7 +49,7 @@ export const packagesErrorCodes = {
     http: 409,
     exit: 1,
     retryable: false,
-    resolve: 'Remove this placeholder and import the package again.',
+    resolve: 'Remove this placeholder, then import the package again: holdfast sessions delete SESSION --yes',
   },
   NOT_IMPORTED: {
     family: 'state',

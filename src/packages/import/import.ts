@@ -1,5 +1,5 @@
 import { type ByteSource, openPackage, preflightPackage, type SessionPackage } from '../../archive/index.ts';
-import { fail, HoldfastError, StorageIntegrityError } from '../../core/index.ts';
+import { fail, HoldfastError, StorageIntegrityError, wrapFileError } from '../../core/index.ts';
 import type { Principal } from '../../sessions/index.ts';
 import type { Tx } from '../../store/index.ts';
 import { type ImportResult, type PackageContext, secretValues } from '../model.ts';
@@ -47,7 +47,7 @@ export async function importPackage(
       throw fail('SESSION_NOT_FOUND', 'The session was removed while its package was imported.', { cause: error });
     throw error instanceof StorageIntegrityError
       ? fail('PACKAGE_DOCUMENT_INVALID', 'A record of the package breaks a rule of the store.', { cause: error })
-      : error;
+      : wrapFileError(error, 'a package that is being imported');
   }
   await context.faults.reach('import-promoted');
   return result;

@@ -233,5 +233,6 @@ check('a full disk at any write of an import takes everything back', async () =>
   };
   const error = await refusal(world.with({ files }).import(OWNER, oracle('b-notebook')));
   assert.match(error.message, /ENOSPC/);
+  assert.equal(error.code, 'FILE_DISK_FULL');
   assertEmpty(world);
 });

@@ -349,3 +349,28 @@ check('what was done with a package that came is told, also where its file could
   await packages.sweep();
   assert.deepEqual(stagedIn(world.folder), []);
 });
+
+check('what an export came to is told, also where its folder could not be removed', async () => {
+  await using world = await openPackageWorld();
+  await makeSource(world);
+  let isFull = false;
+  const files: FileSystem = {
+    ...nodeFileSystem,
+    unlink(path) {
+      if (!path.endsWith('.lock')) throw Object.assign(new Error(path), { code: 'EIO', syscall: 'unlink' });
+      nodeFileSystem.unlink(path);
+    },
+    open(path, flags, mode) {
+      if (isFull && path.endsWith('ledger.json'))
+        throw Object.assign(new Error(path), { code: 'ENOSPC', syscall: 'open' });
+      return nodeFileSystem.open(path, flags, mode);
+    },
+  };
+  const packages = world.with({ files });
+  (await packages.export(OWNER, ROOT)).close();
+  isFull = true;
+  assert.equal((await refusal(packages.export(OWNER, ROOT))).code, 'FILE_DISK_FULL');
+  assert.equal(stagedIn(world.folder).length, 4);
+  await world.packages.sweep();
+  assert.deepEqual(stagedIn(world.folder), []);
+});
