@@ -5,6 +5,7 @@ import { childCallKey } from './child-call.ts';
 import type { Agent, Driving, RunListener, RunsContext } from './context.ts';
 import { freezeAgent } from './frozen.ts';
 import type { ChildCall, RunPlace, RunRecord } from './model.ts';
+import { SIZE_OF_TREE } from './run-queries.ts';
 import { findChild, insertRun, isStopAsked, requireRun } from './run-store.ts';
 
 /** Where a new run begins: a project for a session of its own, or a session to go on with. */
@@ -83,7 +84,7 @@ export interface FoundChild {
 /**
  * The child run of a call: the one that the call began before, or a new one in a session of its own, of kind `child`.
  * Null once a stop of the run that makes the call is committed: none is begun under it, and none taken up. One commit, or
- * none. Throws RUN_NOT_OWNED, INVALID_VALUE for a blank or too long task, LIMIT_REACHED (runDepth).
+ * none. Throws RUN_NOT_OWNED, INVALID_VALUE for a blank or too long task, LIMIT_REACHED (runDepth, runTree).
  */
 export async function beginChild(
   context: RunsContext,
@@ -110,7 +111,7 @@ export async function beginChild(
     const other = await findChild(tx, run, call);
     if (other) return { child: other, begun: null };
     if (await isStopped(tx)) return null;
-    requireWithin('runDepth', (await depthOf(tx, run)) + 1);
+    await requireRoom(tx, run);
     const { projectId } = run.place;
     const rootFrameId = await openSession(tx, sessions, principal, { projectId, kind: 'child' });
     const place = await beginTurnOf(tx, context, principal, { projectId, rootFrameId, task });
@@ -122,11 +123,15 @@ export async function beginChild(
   });
 }
 
-async function depthOf(tx: Tx, run: RunRecord): Promise<number> {
-  let depth = 0;
-  for (let at = run; at.parent; depth += 1) {
-    if (depth > LIMITS.runDepth) throw fail('RUN_RECORD_BROKEN', 'The runs above a run do not come to an end.');
-    at = await requireRun(tx, run.principal, at.parent.runId);
+/** One more run below this one is still read and stopped together with all of its tree. LIMIT_REACHED. */
+async function requireRoom(tx: Tx, run: RunRecord): Promise<void> {
+  let top = run;
+  let depth = 1;
+  for (; top.parent; depth += 1) {
+    if (depth > LIMITS.runDepth + 1) throw fail('RUN_RECORD_BROKEN', 'The runs above a run do not come to an end.');
+    top = await requireRun(tx, run.principal, top.parent.runId);
   }
-  return depth;
+  requireWithin('runDepth', depth);
+  const tree = await tx.get(SIZE_OF_TREE, [top.runId, run.principal.tenant]);
+  requireWithin('runTree', Number(tree?.['runs']) + 1);
 }

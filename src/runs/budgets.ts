@@ -1,4 +1,4 @@
-import { type JsonObject, LIMITS } from '../core/index.ts';
+import { fail, type JsonObject, LIMITS } from '../core/index.ts';
 import type { ModelMessage, ModelReply } from '../models/index.ts';
 import type { ReadTx } from '../store/index.ts';
 import { loadSnapshot } from './config/snapshot.ts';
@@ -25,7 +25,9 @@ export interface Refusal {
 export async function allowanceOf(context: RunsContext, { run, agent }: Driving): Promise<Allowance> {
   const { store, clock } = context.calls;
   let withinMs: number = LIMITS.modelTurnMs;
-  for (let at: RunRecord | null = run, own = true; at !== null; own = false) {
+  for (let at: RunRecord | null = run, depth = 0; at !== null; depth += 1) {
+    if (depth > LIMITS.runDepth) throw fail('RUN_RECORD_BROKEN', 'The runs above a run do not come to an end.');
+    const own = depth === 0;
     const budgets: RunBudgets = own ? agent.budgets : budgetsOf(at.context);
     const { runId, principal, createdAt }: RunRecord = at;
     const used = await store.read('runs.spent', (tx) => spentBy(tx, principal.tenant, runId));

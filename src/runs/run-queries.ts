@@ -120,15 +120,18 @@ export const LET_GO = `UPDATE traces SET owner_instance_id = NULL, updated_at = 
 export const ADOPT_CONFIG = `UPDATE traces SET context = ?, model = ?
   WHERE trace_id = ? AND status = 'running' AND owner_instance_id = ?`;
 
-/** The run and all below it: trace, tenant. */
+/** The run and all below it, each once, also where rows were written as each above the other: trace, tenant. */
 const TREE = `WITH RECURSIVE tree (id) AS (
   SELECT trace_id FROM traces WHERE trace_id = ? AND tenant_id = ?
-  UNION ALL SELECT c.trace_id FROM traces c JOIN tree ON c.parent_trace_id = tree.id)`;
+  UNION SELECT c.trace_id FROM traces c JOIN tree ON c.parent_trace_id = tree.id)`;
 
 /** trace, tenant. What the run and all below it have spent. */
 export const SPENT_BY_TREE = `${TREE}
 SELECT sum(total_prompt_tokens + total_completion_tokens) AS tokens, sum(total_cost_usd) AS cost
 FROM traces WHERE trace_id IN (SELECT id FROM tree)`;
+
+/** trace, tenant. */
+export const SIZE_OF_TREE = `${TREE} SELECT count(*) AS runs FROM tree`;
 
 /** trace, tenant, limit. The run itself comes first. */
 export const LIST_TREE = `${TREE}
