@@ -141,7 +141,7 @@ async function assemble(
   const sessions: SessionContext = {
     clock,
     ids,
-    hooks: [autonomyHooks, approvalSessionHooks, callSessionHooks(operations), runSessionHooks(clock)],
+    hooks: [autonomyHooks, approvalSessionHooks, callSessionHooks(operations), runSessionHooks(() => sessions)],
   };
   const histories = openHistories({ store, dataDir, context: sessions, given: options.workspaceOf, faults });
   const packages = openSessionPackages({

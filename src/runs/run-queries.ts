@@ -138,6 +138,22 @@ export const LIST_TREE = `${TREE}
 SELECT ${COLUMNS} FROM traces WHERE trace_id IN (SELECT id FROM tree) AND root_frame_id IS NOT NULL
 ORDER BY trace_id LIMIT ?`;
 
+/** The runs of a session, and all below them: root. */
+const TREES_OF_SESSION = `WITH RECURSIVE tree (id) AS (
+  SELECT trace_id FROM traces WHERE root_frame_id = ?
+  UNION SELECT c.trace_id FROM traces c JOIN tree ON c.parent_trace_id = tree.id)`;
+
+/** root, now. One of them that a living process carries out. */
+export const UNDER_WAY_OF_SESSION = `${TREES_OF_SESSION}
+SELECT trace_id FROM traces WHERE trace_id IN (SELECT id FROM tree) AND status = 'running'
+  AND EXISTS (SELECT 1 FROM instances i WHERE i.instance_id = traces.owner_instance_id
+    AND i.ended_at_ms IS NULL AND i.lease_until_ms > ?) LIMIT 1`;
+
+/** root, root. Those that have not ended and stand in other sessions. */
+export const UNENDED_BELOW_SESSION = `${TREES_OF_SESSION}
+SELECT ${COLUMNS} FROM traces WHERE trace_id IN (SELECT id FROM tree) AND root_frame_id <> ?
+  AND status IN ('running', 'waiting_confirmation') ORDER BY trace_id`;
+
 /** parent, call, tenant. */
 export const SELECT_CHILD = `SELECT ${COLUMNS} FROM traces
   WHERE parent_trace_id = ? AND parent_call = ? AND tenant_id = ? AND root_frame_id IS NOT NULL`;

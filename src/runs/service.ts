@@ -17,7 +17,7 @@ import { damageOfOrphan, type Released, releaseOrphans, requireSound } from './o
 import { adoptConfig, listRuns, type RunPage, requireRun, runBusy, runTree, takeRun } from './run-store.ts';
 import { stopTree } from './stop-run.ts';
 import { SupervisedRuns } from './supervised-runs.ts';
-import { requireTakeable } from './takeable.ts';
+import { requireAbove, requireTakeable } from './takeable.ts';
 import { isElsewhere, WaitingRuns } from './waiting.ts';
 
 export interface ResumeOptions {
@@ -106,7 +106,11 @@ export class Runs {
     const here = this.running(runId);
     const shared = this.#taking.get(runId);
     // Whoever finds it under way sees it as whoever takes it does: it is theirs, or there is none.
-    if (here ?? shared) await this.get(principal, runId);
+    if (here ?? shared) {
+      await this.get(principal, runId);
+      // What is under way goes on as it was taken.
+      if (adopt) throw runBusy(runId);
+    }
     if (here) return { runId, ended: here };
     if (shared) return shared;
     // Two of this process that resume at once share one taking: the row would let the same instance take it twice.
@@ -129,6 +133,7 @@ export class Runs {
       (run.state.status === 'stopped' || (await isModelless(this.#context.calls, run)))
     )
       throw notTaken(run);
+    await requireAbove(this.#context.calls, run);
     await this.#supervised.requireOpen(run);
     await requireTakeable(this.#context.calls, run, owner);
     await requireKnownBranch(this.#context, run);

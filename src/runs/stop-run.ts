@@ -1,6 +1,7 @@
 import { cancelRequests } from '../approvals/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import { appendFeed, type Tx } from '../store/index.ts';
+import type { CallsContext } from '../calls/index.ts';
 import type { RunsContext } from './context.ts';
 import { isModellessIn } from './guard-run.ts';
 import type { RunRecord } from './model.ts';
@@ -22,18 +23,20 @@ export async function stopTree(context: RunsContext, principal: Principal, runId
   return store.write('runs.stop', async (tx) => {
     const asked: string[] = [];
     for (const run of apart(await readTree(tx, principal, runId)).items)
-      if (!left.has(run.runId) && (await stopOne(tx, context, principal, run))) asked.push(run.runId);
+      if (!left.has(run.runId) && (await stopOne(tx, context.calls, principal, run))) asked.push(run.runId);
     return asked;
   });
 }
 
-async function stopOne(tx: Tx, context: RunsContext, principal: Principal, run: RunRecord): Promise<boolean> {
-  const { calls } = context;
+type StopContext = Pick<CallsContext, 'clock' | 'sessions'>;
+
+/** Asks one run to stop, or stops it at once where nobody living has it. False for one that had ended. */
+export async function stopOne(tx: Tx, calls: StopContext, principal: Principal, run: RunRecord): Promise<boolean> {
   const { runId, place } = run;
   const now = calls.clock.nowMs();
   const { changes } = await tx.run(sql.ASK_STOP, [now, now, runId, principal.tenant]);
   if (changes === 0) {
-    await keepStop(tx, context, principal, run);
+    await keepStop(tx, calls, principal, run);
     return false;
   }
   const { rootFrameId } = place;
@@ -47,7 +50,7 @@ async function stopOne(tx: Tx, context: RunsContext, principal: Principal, run: 
  * The run of a guard that was taken for dead is stopped already, and the guard may only have slept: it learns here, when
  * it wakes, that it is to begin nothing more.
  */
-async function keepStop(tx: Tx, { calls }: RunsContext, principal: Principal, run: RunRecord): Promise<void> {
+async function keepStop(tx: Tx, calls: StopContext, principal: Principal, run: RunRecord): Promise<void> {
   if (run.state.status !== 'stopped' || !(await isModellessIn(tx, run))) return;
   const now = calls.clock.nowMs();
   const { changes } = await tx.run(sql.KEEP_STOP, [now, now, run.runId, principal.tenant]);

@@ -4,6 +4,7 @@ import { type Damage, SHOW_DAMAGE } from './damage.ts';
 import { groupsKnownTo } from './history.ts';
 import type { RunRecord } from './model.ts';
 import { damageOfRecovery, leftOf, type ProofContext, requireSound } from './orphans.ts';
+import { SELECT_RUN } from './run-queries.ts';
 import { findChild } from './run-store.ts';
 import { lastReply } from './take-up.ts';
 
@@ -19,6 +20,16 @@ export async function requireTakeable(context: ProofContext, run: RunRecord, ins
   const { code, why } = damage;
   const text = `The run is left as it is, since a record of it or of a run below it is damaged (${code}): ${why}`;
   throw fail('RUN_DAMAGED', text, { details: { record: code }, resolve: SHOW_DAMAGE });
+}
+
+/** A run below another one goes on for that one, and within what that one may spend. RUN_ENDED where it is gone. */
+export async function requireAbove({ store }: ProofContext, { runId, principal, parent }: RunRecord): Promise<void> {
+  if (parent === null) return;
+  const above = await store.read('runs.parent', (tx) => tx.get(SELECT_RUN, [parent.runId, principal.tenant]));
+  if (above) return;
+  throw fail('RUN_ENDED', 'The run above this one was removed with its session, so it goes on no more.', {
+    resolve: `To take back what waits in it: holdfast runs stop ${runId}`,
+  });
 }
 
 /** One that another process has is that one's; where it is dead, its run has been proved as recovery does it. */

@@ -32,3 +32,19 @@ check('and while somebody of its own tenant takes it up', async (t) => {
   assert.equal((await (await own).ended).state.status, 'waiting_confirmation');
   await again.ended;
 });
+
+check('a run that is under way here is not resumed under another definition, and that is said', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const { runs, principal } = holdfast.runtime;
+  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  const model = () => {
+    asked.resolve();
+    return answer.promise;
+  };
+  const going = holdfast.agent({ model }).run('go');
+  await asked.promise;
+  const [run] = (await runs.list(principal, { limit: 1 })).items;
+  await assert.rejects(runs.resume(principal, run?.runId ?? '', {}, { adopt: true }), { code: 'RUN_BUSY' });
+  answer.resolve('done');
+  assert.equal((await going).status, 'completed');
+});
