@@ -56,7 +56,15 @@ export class SupervisedRuns {
     const ended = run.state.status === 'completed' || run.state.status === 'stopped';
     if (!ended || !(await this.#isOpen(run))) return;
     const followUp = async (): Promise<RunRecord> => run;
-    await this.#context.supervision?.carryOn({ run, agent: agentOf(), signal: AbortSignal.abort(), followUp });
+    await this.#context.supervision?.carryOn({
+      run,
+      // A stop asks nobody: it needs no agent, and may be asked for where none is defined.
+      get agent() {
+        return agentOf();
+      },
+      signal: AbortSignal.abort(),
+      followUp,
+    });
   }
 
   /** Begins a follow-up or takes it up, and carries it on as long as the run before it is carried on. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { FaultPoint, FaultPoints } from '../../src/core/index.ts';
-import { functionModel } from '../../src/index.ts';
+import { functionModel, Holdfast } from '../../src/index.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 import { authorOf, honestReviewer, openSupervised, type SupervisedWorld } from '../support/supervised-world.ts';
 
@@ -208,4 +208,19 @@ check('a failed run that is resumed is supervised anew', async (t) => {
   const resumed = await world.agent.resume(failed.id);
   assert.deepEqual([resumed.status, resumed.supervision?.status], ['completed', 'verified']);
   await world.holdfast.close();
+});
+
+check('a supervision that died can be stopped where its agent is not defined, as the command stops it', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const dying = await openSupervised({ dataDir, options: { faults: dyingAt('auto-candidate-recorded', 1) } });
+  await assert.rejects(dying.agent.run('Write the total.'), /died at/);
+  await dying.holdfast.close();
+  const bare = await Holdfast.open({ dataDir });
+  const { autonomy, principal, runs } = bare.runtime;
+  const [run] = (await runs.list(principal, { limit: 10 })).items;
+  assert.ok(run);
+  await runs.stop(principal, run.runId);
+  const supervision = await autonomy.supervisionOf(principal, run.place);
+  assert.equal(supervision?.status, 'cancelled');
+  await bare.close();
 });
