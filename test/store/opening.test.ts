@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { inspectSqliteFile, openSqliteStore } from '../../src/store/sqlite/index.ts';
@@ -17,6 +17,19 @@ check(
     for (const file of [':memory:', '', 'file:x?mode=memory', join(folder, 'none', 'a.db'), join(folder, 'a\0b')])
       await assert.rejects(openSqliteStore({ file, schemas }), { code: 'INVALID_VALUE' }, file);
     assert.deepEqual(readdirSync(folder), []);
+  },
+);
+
+check(
+  'what others could read of a database that is in use is narrowed with it: its log holds the rows, too',
+  async (t) => {
+    const { store, file, add } = await openNotes(t);
+    await add('secret');
+    for (const suffix of ['', '-wal', '-shm']) chmodSync(file + suffix, 0o644);
+    const { store: other } = await openNotes(t, { file });
+    for (const suffix of ['', '-wal', '-shm']) assert.equal(statSync(file + suffix).mode & 0o777, 0o600, suffix);
+    await other.close();
+    await store.close();
   },
 );
 

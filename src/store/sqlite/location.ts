@@ -32,9 +32,12 @@ export function createPrivately(path: string): boolean {
   }
 }
 
-/** Takes away what others may do with a file that was made with wider rights. */
+/** Takes away what others may do with a database that was made with wider rights, and with the log that lies beside it. */
 export function narrowRights(path: string): void {
-  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    const facts = statSync(file, { throwIfNoEntry: file === path });
+    if (facts !== undefined && (facts.mode & 0o077) !== 0) chmodSync(file, 0o600);
+  }
 }
 
 /** Makes the name of a new or renamed file durable; a folder that cannot be synced is left to its file system. */
