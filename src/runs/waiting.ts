@@ -172,7 +172,7 @@ export class WaitingRuns {
       if (open && !isOpen(record)) this.#rest(waiter);
       return open ? null : record;
     } catch (error) {
-      if (!this.#host.isElsewhere(error)) throw error;
+      if (!this.#host.isElsewhere(error) && !wasTaken(error)) throw error;
       const record = await this.#host.get(principal, runId);
       return (await this.#isOpen(record)) ? null : record;
     }
@@ -204,9 +204,12 @@ export class WaitingRuns {
   }
 }
 
-const ELSEWHERE: ReadonlySet<string> = new Set(['RUN_BUSY', 'RUN_ENDED', 'RUN_NOT_OWNED']);
+const ELSEWHERE: ReadonlySet<string> = new Set(['RUN_BUSY', 'RUN_ENDED']);
 
-/** Somebody else carries the run on, or has ended it; or has taken it while this process slept. */
+/** Another process has let go of the run while this one slept: whoever did, or carries it on, writes of it. */
+const wasTaken = (error: unknown): boolean => error instanceof HoldfastError && error.code === 'RUN_NOT_OWNED';
+
+/** Somebody else carries the run on, or has ended it. */
 export function isElsewhere(error: unknown): boolean {
   return error instanceof HoldfastError && ELSEWHERE.has(error.code);
 }

@@ -214,6 +214,35 @@ check('whoever awaits a run that another process took while this one slept is to
   assert.equal((await waited).status, 'completed');
 });
 
+check('whoever awaits a run that another process let go of while this one slept carries it on', async (t) => {
+  const clock = movedClock();
+  const { holdfast, dataDir } = await openDesk(t, { clock });
+  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let turns = 0;
+  const agent = holdfast.agent({
+    model: async (request) => {
+      turns += 1;
+      if (turns === 2) {
+        asked.resolve();
+        await answer.promise;
+      }
+      return callsThenDone([{}])(request);
+    },
+    tools: [noteTool({ needsApproval: true })],
+  });
+  const run = await agent.run('go');
+  const waited = run.wait();
+  const { approvals, principal } = holdfast.runtime;
+  const decisions = run.pending.map(({ requestId, digest }) => ({ requestId, digest, decision: 'approve' as const }));
+  await approvals.decide(principal, decisions);
+  await asked.promise;
+  clock.advance(SLEPT_MS);
+  assert.deepEqual((await other(t, dataDir, clock)).runtime.reconciled, [run.id]);
+  answer.resolve();
+  assert.equal((await waited).status, 'completed');
+  assert.equal(turns, 3, 'what was answered too late was asked again');
+});
+
 check('a run that was under way when its process fell asleep can be stopped there', async (t) => {
   const clock = movedClock();
   const { holdfast, dataDir } = await openDesk(t, { clock });
