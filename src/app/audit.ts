@@ -7,6 +7,7 @@ import {
   writeHead,
 } from '../autonomy/index.ts';
 import { auditRequests } from '../approvals/index.ts';
+import { toldOtherwise } from '../calls/index.ts';
 import { LIMITS } from '../core/index.ts';
 import { auditRunRecords } from '../runs/index.ts';
 import { auditedSessions, auditSession, type Principal, type SessionProblem } from '../sessions/index.ts';
@@ -60,7 +61,7 @@ async function sessionsOf({ store }: Runtime, principal: Principal): Promise<str
 
 /**
  * Proves everything of the principal's tenant again: the ledger against what people read, each supervised run, the
- * records of runs and permission requests, the operations; and, where a head is given, that nothing it covers was
+ * records of runs and permission requests, the operations, and what the ledger tells of them; and, where a head is given, that nothing it covers was
  * changed or taken away since. With a key the head must be signed with it. Changes nothing. AUDIT_HEAD_INVALID.
  */
 export async function auditEverything(
@@ -72,6 +73,7 @@ export async function auditEverything(
   const sessions = await sessionsOf(runtime, principal);
   const runProblems: RunAudit['problems'][number][] = [];
   const sessionProblems: WholeAudit['sessionProblems'][number][] = [];
+  const told: string[] = [];
   let runs = 0;
   for (const rootFrameId of sessions) {
     const audited = await runtime.autonomy.auditRuns(principal, rootFrameId);
@@ -79,14 +81,15 @@ export async function auditEverything(
     runProblems.push(...audited.problems);
     const { problems } = await runtime.store.read('app.audit', (tx) => auditSession(tx, principal, rootFrameId));
     sessionProblems.push(...problems.map((problem) => ({ ...problem, rootFrameId })));
+    told.push(...(await toldOtherwise(runtime.calls, principal, rootFrameId)));
   }
   const operations = await runtime.operations.audit();
   const held = head && (await holdAgainst(runtime, principal, head));
   const damaged = await damagedRecords(runtime, principal);
   const problems = runProblems.length + sessionProblems.length + damaged.length + (held?.problems.length ?? 0);
-  const passed = operations.passed && problems === 0;
+  const passed = operations.passed && told.length === 0 && problems === 0;
   const operationsWithoutTool = operations.counts.without_their_tool ?? 0;
-  const operationErrors = operations.semantic_errors;
+  const operationErrors = [...operations.semantic_errors, ...told];
   const found = { runProblems, sessionProblems, damaged, operationErrors, operationsWithoutTool };
   return { passed, sessions: sessions.length, runs, ...found, head: held };
 }

@@ -1,4 +1,5 @@
 export { type ReadyCall, executeCall, type Executed } from './execute.ts';
+export { toldOtherwise } from './audit-told.ts';
 export { callScopeText, type ScopeText } from './call-scope.ts';
 export { notStarted, refusalOf } from './denials.ts';
 export { type CallAlone, executeAlone } from './execute-alone.ts';
