@@ -15,13 +15,13 @@ export async function toldOtherwise(
   principal: Principal,
   rootFrameId: string,
 ): Promise<readonly string[]> {
-  const groups = await store.read('calls.told', (tx) => sessionCalls(tx, principal, rootFrameId));
+  const groups = await unlessDamaged(() => store.read('calls.told', (tx) => sessionCalls(tx, principal, rootFrameId)));
   const asker = new OperationPrincipal(principal.tenant, principal.subject);
   const found: string[] = [];
-  for (const [groupId, calls] of groups)
+  for (const [groupId, calls] of groups ?? [])
     for (const { callId, statusRef, outcome } of calls) {
       if (statusRef === null || !isTold(outcome)) continue;
-      const operation = await recordOf(() => operations.stored(asker, statusRef));
+      const operation = (await unlessDamaged(() => operations.stored(asker, statusRef)))?.operation;
       if (operation?.first.responseId !== groupId || operation.first.callId !== callId) continue;
       const known = knownOf(operation);
       if (known !== outcome.state)
@@ -38,12 +38,13 @@ const isTold = (outcome: LedgerCall['outcome']): outcome is Told =>
 const knownOf = ({ verdict, state }: OperationRecord) =>
   verdict?.verdict ?? (state === 'succeeded' ? 'done' : 'unknown');
 
-/** One that is not there, or cannot be read, is for others to report. */
-async function recordOf(read: () => Promise<{ readonly operation: OperationRecord }>): Promise<OperationRecord | null> {
+/** What is not there, or cannot be read, is for others to report. */
+async function unlessDamaged<T>(read: () => Promise<T>): Promise<T | null> {
   try {
-    return (await read()).operation;
+    return await read();
   } catch (error) {
-    if (error instanceof HoldfastError) return null;
-    throw error;
+    if (!(error instanceof HoldfastError)) throw error;
+    if (error.family !== 'corruption' && error.code !== 'OPERATION_NOT_FOUND') throw error;
+    return null;
   }
 }

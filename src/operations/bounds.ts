@@ -17,5 +17,7 @@ export const MAX_LIST_ROWS = 200;
 export const MAX_REASON_CHARS = 2_000;
 /** Answers beside the one that is kept: enough to see that a key is not honoured, whoever goes on delivering. */
 export const MAX_OTHER_ANSWERS = 8;
+/** How long the other side is asked: one that does not answer leaves the outcome as unknown as it was. */
+export const MOST_ASKING_MS = 15_000;
 export const SCHEMA_VERSION = 'persistent-tool-runtime-v3';
 export const OUTBOX_SCHEMA_VERSION = 'tool-outbox-event-v1';

@@ -21,8 +21,8 @@ export interface DeliveryRequest {
   readonly signal: AbortSignal;
 }
 
-/** What the other side is asked by. */
-export type LookupRequest = Omit<DeliveryRequest, 'attempt' | 'leaseUntil' | 'signal'>;
+/** What the other side is asked by. Its signal is aborted after 15 seconds: what has not answered by then is unknown. */
+export type LookupRequest = Omit<DeliveryRequest, 'attempt' | 'leaseUntil'>;
 
 /**
  * What this delivery is known to have done. `unknown` says nothing either way; `not_done` of a repeated delivery settles

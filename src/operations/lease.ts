@@ -3,6 +3,7 @@ import type { Tx } from '../store/index.ts';
 import type { OperationsContext } from './context.ts';
 import { eventIdOfText, outboxPayload } from './digests.ts';
 import { readStoredJson, recordBroken } from './evidence.ts';
+import { checkLeaseRequest, requireRecord } from './host-context.ts';
 import { decideLease, notLeased } from './machine.ts';
 import type { Lease, OperationRecord, ProcessOutcome } from './model.ts';
 import { LEASE_OUTBOX, OPERATION_PROCESSING } from './queries.ts';
@@ -88,7 +89,8 @@ export async function lease(
 
 /**
  * The same for whoever carries the operation out by its own means: the record is proved first, since what is delivered
- * comes from it. Throws OPERATION_RECORD_BROKEN where it does not fit itself; then nothing is written.
+ * comes from it. Throws OPERATION_RECORD_BROKEN where it does not fit itself, and INVALID_VALUE for terms that are none; then
+ * nothing is written.
  */
 export async function leaseProved(
   tx: Tx,
@@ -96,6 +98,8 @@ export async function leaseProved(
   statusRef: string,
   terms: LeaseTerms,
 ): Promise<LeaseAnswer> {
+  requireRecord('terms', terms);
+  checkLeaseRequest(terms.workerId, terms.now, terms.seconds);
   const row = await readRow(tx, context.queries.whole, [statusRef]);
   if (row) proveStored(wholeOf(row), statusRef);
   return lease(tx, context, statusRef, terms);

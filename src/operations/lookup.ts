@@ -1,3 +1,4 @@
+import { MOST_ASKING_MS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
 import { effectIdentity } from './digests.ts';
 import type { LookupAnswer } from './downstream.ts';
@@ -13,7 +14,13 @@ export async function askOtherSide(
   now: number,
 ): Promise<LookupAnswer> {
   if (!downstream?.lookUp) return { kind: 'unknown' };
-  const said = await downstream.lookUp({
+  const over = Promise.withResolvers<LookupAnswer>();
+  const ending = new AbortController();
+  const timer = setTimeout(() => {
+    over.resolve({ kind: 'unknown' });
+    ending.abort();
+  }, MOST_ASKING_MS);
+  const request = {
     scope: row.scope,
     statusRef: row.statusRef,
     contract: tool.contract,
@@ -23,6 +30,11 @@ export async function askOtherSide(
     requestSha256: expected.requestSha256,
     effectIdentity: effectIdentity(row.scope, expected.requestSha256),
     now,
-  });
-  return readLookup(said);
+    signal: ending.signal,
+  };
+  try {
+    return readLookup(await Promise.race([downstream.lookUp(request), over.promise]));
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,4 +1,6 @@
+import { requireUnixSeconds } from '../core/index.ts';
 import { readStoredJson, recordBroken, requireEvidence } from './evidence.ts';
+import { requireRecord } from './host-context.ts';
 import type { ReadTx, Tx } from '../store/index.ts';
 import type { OperationsContext } from './context.ts';
 import type { ExpectedRequest } from './evidence.ts';
@@ -170,6 +172,8 @@ async function finish(
  * verdict stands. Throws OPERATION_RECORD_BROKEN where stored data does not fit.
  */
 export async function record(tx: Tx, context: OperationsContext, terms: RecordTerms): Promise<RecordAnswer> {
+  requireRecord('terms', terms);
+  requireUnixSeconds('now', terms.now);
   if (!terms.reserved || !terms.checked || !terms.keepChecked) return recordStored(tx, context, terms, false);
   const done = await finishReserved(tx, context, terms, terms.reserved);
   return done === 'finished' ? { kind: 'succeeded' } : recordStored(tx, context, terms, done === 'receipt_kept');

@@ -1,9 +1,11 @@
+import { fail, requireUnixSeconds } from '../core/index.ts';
 import type { SqlValue, Tx } from '../store/index.ts';
 import { chooseApproval } from './approval.ts';
 import { bindCall } from './bindings.ts';
 import type { OperationsContext } from './context.ts';
 import { callFingerprint, eventIdOfText, outboxText } from './digests.ts';
 import { requireEvidence, sameIntent, sameRevisions } from './evidence.ts';
+import { checkLeaseRequest, requireRecord } from './host-context.ts';
 import { decideReplay, type ReplayDecision } from './machine.ts';
 import type { OperationApproval, OperationRecord, OperationTool } from './model.ts';
 import { INSERT_OPERATION, INSERT_OUTBOX } from './queries.ts';
@@ -152,10 +154,26 @@ async function insertOutbox(tx: Tx, pk: number, request: PreparedRequest, terms:
   ]);
 }
 
+/** What a composer gives wrongly stops before anything is written. */
+function checkTerms(terms: ReserveTerms): void {
+  requireRecord('terms', terms);
+  const { approvals, rule, now, lease } = terms;
+  requireRecord('rule', rule);
+  if (!Array.isArray(approvals)) throw fail('INVALID_VALUE', 'approvals must be a list.');
+  requireUnixSeconds('now', now);
+  if (lease) checkLeaseRequest(lease.workerId, now, lease.seconds);
+}
+
+/** True alone: a promise of an answer says nothing yet. */
+function holds(rule: RuleAnswer): boolean {
+  const said: unknown = 'holds' in rule ? rule.holds : false;
+  return said === true;
+}
+
 /** Why a new intent is refused, or the approval to keep with it. */
 function admit(context: OperationsContext, request: PreparedRequest, terms: ReserveTerms) {
   if ('error' in terms.rule) throw terms.rule.error;
-  if (!terms.rule.holds) return 'BUSINESS_RULE_VIOLATION';
+  if (!holds(terms.rule)) return 'BUSINESS_RULE_VIOLATION';
   if (terms.approvals.length === 0) return 'APPROVAL_REQUIRED';
   const { principal, call, contract, requestSha256 } = request;
   const question = { principal, call, contract, requestSha256, now: terms.now, isApprover: context.isApprover };
@@ -163,7 +181,7 @@ function admit(context: OperationsContext, request: PreparedRequest, terms: Rese
 }
 
 function isHopeful(terms: ReserveTerms): boolean {
-  return 'holds' in terms.rule && terms.rule.holds && terms.approvals.length > 0;
+  return holds(terms.rule) && terms.approvals.length > 0;
 }
 
 /** Inserts the operation and its outbox row, or answers nothing where the scope is taken. */
@@ -192,7 +210,8 @@ async function tell(tx: Tx, context: OperationsContext, reservation: Reservation
 /**
  * Accepts an intent, or says why not: binds the call identity, then finds the operation of this scope or stores a new
  * one with its outbox row, its approval and, with `lease`, its first lease. A refusal keeps the binding; an error keeps
- * nothing. Throws OPERATION_RECORD_BROKEN where what is stored for this scope does not fit.
+ * nothing. Throws OPERATION_RECORD_BROKEN where what is stored for this scope does not fit, and INVALID_VALUE for terms that are
+ * none.
  */
 export async function reserve(
   tx: Tx,
@@ -200,6 +219,7 @@ export async function reserve(
   asked: PreparedRequest,
   terms: ReserveTerms,
 ): Promise<Reservation> {
+  checkTerms(terms);
   const bound = await bindCall(tx, asked, terms.now);
   if (bound === 'conflict') return reserveUnderRetired(tx, context, asked, terms);
   const hopeful = bound === 'new' && isHopeful(terms) ? admit(context, asked, terms) : undefined;

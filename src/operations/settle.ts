@@ -72,6 +72,7 @@ async function settleUnlessOvertaken(
   ofDelivery?: number,
 ): Promise<SettleRefusal | null> {
   requireVerdicts(context);
+  requireRecord('verdict', verdict);
   if (verdict.source === 'person') requirePersonsWords(verdict);
   const row = isStatusRef(statusRef) ? await readRow(tx, context.queries.whole, [statusRef], tenant) : undefined;
   const whole = row && wholeOf(row);

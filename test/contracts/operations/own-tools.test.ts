@@ -156,3 +156,69 @@ check(
     assert.notDeepEqual(await desk.operations.validate(invented, USER, call), []);
   },
 );
+
+/** What a composer may give the functions that take its transaction, each of which must stop before anything is written. */
+const WRONG_TERMS: Readonly<Record<string, object | undefined>> = {
+  nothing: undefined,
+  'no rule': { rule: undefined },
+  'approvals that are no list': { approvals: 'all' },
+  'a time that is a fraction': { now: 1.5 },
+  'a time past the portable end': { now: 253_402_300_800 },
+  'a lease of nobody': { lease: { workerId: ' ', seconds: 30 } },
+  'a lease that is over before it begins': { lease: { workerId: 'worker', seconds: -5 } },
+  'a lease past the portable end': { lease: { workerId: 'worker', seconds: 1e15 } },
+};
+
+for (const [what, wrong] of Object.entries(WRONG_TERMS))
+  check(`${what} is refused by name as terms of a reservation, and stores nothing`, async (t) => {
+    const { operations, store } = await own(t);
+    const call = refundCall();
+    const admission = await operations.admit(USER, call, T0);
+    assert.equal(admission.kind, 'admitted');
+    if (admission.kind !== 'admitted') return;
+    const good = { approvals: [approvalOf(call)], rule: { holds: true }, now: T0 };
+    const terms = wrong === undefined ? undefined : { ...good, ...wrong };
+    const reserving = store.write('test', (tx) => operations.reserve(tx, admission.request, terms as never));
+    await assert.rejects(reserving, { code: 'INVALID_VALUE' });
+    const counts = await operations.counts();
+    assert.deepEqual([counts.operations, counts.call_bindings], [0, 0]);
+  });
+
+check('a business rule that was not awaited does not hold', async (t) => {
+  const { operations, store } = await own(t);
+  const call = refundCall();
+  const admission = await operations.admit(USER, call, T0);
+  assert.ok(admission.kind === 'admitted');
+  const rule = { holds: Promise.resolve(false) as unknown as boolean };
+  const terms = { approvals: [approvalOf(call)], rule, now: T0 };
+  const reservation = await store.write('test', (tx) => operations.reserve(tx, admission.request, terms));
+  assert.deepEqual(reservation, { kind: 'refused', code: 'BUSINESS_RULE_VIOLATION' });
+});
+
+check(
+  'a lease, a record and a verdict in a transaction of the host’s are given terms, or refused by name',
+  async (t) => {
+    const { operations, store } = await own(t, {}, { verdicts: true });
+    const ref = `status_${'0'.repeat(32)}`;
+    const refused = { code: 'INVALID_VALUE' };
+    for (const wrong of [undefined, null, 'now'] as never[]) {
+      await assert.rejects(
+        store.write('test', (tx) => operations.lease(tx, ref, wrong)),
+        refused,
+      );
+      await assert.rejects(
+        store.write('test', (tx) => operations.record(tx, wrong)),
+        refused,
+      );
+      await assert.rejects(
+        store.write('test', (tx) => operations.settle(tx, ref, 'tenant-a', wrong)),
+        refused,
+      );
+    }
+    const endless = { workerId: 'worker', now: T0, seconds: 1e15 };
+    await assert.rejects(
+      store.write('test', (tx) => operations.lease(tx, ref, endless)),
+      refused,
+    );
+  },
+);

@@ -2,9 +2,13 @@ import type { TestContext } from 'node:test';
 import {
   type DeliveryAnswer,
   type DownstreamPort,
+  envelopeCode,
   type LookupAnswer,
+  type LookupRequest,
   type OperationTool,
   Principal,
+  requestDigest,
+  statusQueryCall,
 } from '../../../src/operations/index.ts';
 import { refundCall, T0, USER } from '../../fixtures/refund-desk/calls.ts';
 import { assert, check } from '../../support/index.ts';
@@ -27,7 +31,7 @@ class Elsewhere implements DownstreamPort {
     return this.answer;
   }
 
-  async lookUp(): Promise<LookupAnswer> {
+  async lookUp(_request: LookupRequest): Promise<LookupAnswer> {
     this.asked += 1;
     return this.says;
   }
@@ -128,4 +132,26 @@ check('what nobody has sent yet is sent, whatever its tool can do', async (t) =>
     assert.equal(await step, 'succeeded');
     assert.deepEqual([elsewhere.sent, elsewhere.asked], [1, 0]);
   }
+});
+
+check('another side that never answers what became of a call holds nobody up, and settles nothing', async (t) => {
+  const { desk, elsewhere, statusRef, step } = await lost(t, { effect: 'reconcilable' }, true);
+  const signals: AbortSignal[] = [];
+  elsewhere.lookUp = ({ signal }: LookupRequest) => {
+    signals.push(signal);
+    return new Promise(() => undefined);
+  };
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const call = refundCall();
+  const expectedRequestSha256 = requestDigest(USER, CONTRACT, call.arguments);
+  const query = { statusRef, expectedRequestSha256, now: SETTLES };
+  const waiting = [
+    step(SETTLES),
+    desk.operations.queryStatus(USER, statusQueryCall(call, statusRef), query).then(envelopeCode),
+  ];
+  while (signals.length < 2) await new Promise((resolve) => setImmediate(resolve));
+  t.mock.timers.tick(15_000);
+  assert.deepEqual(await Promise.all(waiting), ['outcome_unknown', 'OUTCOME_UNKNOWN']);
+  assert.ok(signals.every(({ aborted }) => aborted));
+  assert.equal(elsewhere.sent, 1);
 });
