@@ -18,7 +18,7 @@ export type Application = (request: Request, env?: Bindings) => Promise<Response
 /** All of the gateway between a request and its response: it needs no server, and never throws. */
 export function gatewayApplication(gateway: GatewayContext, version: string): Application {
   const exchanges = new WeakMap<Request, Exchange>();
-  const exchangeOf = (request: Request): Exchange => exchanges.get(request) ?? newExchange(gateway, {});
+  const exchangeOf = (request: Request): Exchange => exchanges.get(request) ?? newExchange({});
   const app = new Hono<{ Bindings: Bindings }>();
   addOpenRoutes(app, gateway, { version, exchangeOf });
   for (const route of ROUTES)
@@ -29,7 +29,7 @@ export function gatewayApplication(gateway: GatewayContext, version: string): Ap
   app.onError((error, c) => errorResponse(told(gateway, exchangeOf(c.req.raw), error)));
   const { telemetry } = gateway.runtime.calls;
   return async (request, env = {}) => {
-    const exchange = newExchange(gateway, env);
+    const exchange = newExchange(env);
     exchanges.set(request, exchange);
     gateway.connections.met(request, env.incoming);
     const began = systemClock.nowMs();

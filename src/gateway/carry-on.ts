@@ -5,16 +5,14 @@ import type { GatewayContext } from './context.ts';
 
 /**
  * Lets a run go on in the background once nothing of it waits any more; whether it does so in this process. A run of
- * another living process, or of an agent that is not known here, is left to whoever has it.
+ * another living process, or of an agent that is not known here, is left to whoever has it. The decision is written down
+ * already, so this throws nothing: what keeps the run from going on is told to the log, and to whoever resumes it.
  */
 export async function carryOn(gateway: GatewayContext, principal: Principal, run: RunRef): Promise<boolean> {
   try {
     return await goOn(gateway, principal, run);
   } catch (error) {
-    if (!(error instanceof HoldfastError)) throw error;
-    // The decision stands; the run is left as it is until its record is mended.
-    if (error.code === 'RUN_DAMAGED') tellFailure(gateway.log, run.runId, error);
-    else if (!LEFT_TO_OTHERS.has(error.code)) throw error;
+    if (!(error instanceof HoldfastError && LEFT_TO_OTHERS.has(error.code))) tellFailure(gateway.log, run.runId, error);
     return false;
   }
 }

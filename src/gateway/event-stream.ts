@@ -1,4 +1,4 @@
-import { fail } from '../core/index.ts';
+import { fail, stopwatch } from '../core/index.ts';
 import type { Token } from '../principals/index.ts';
 import type { Principal } from '../sessions/index.ts';
 import type { FeedEntry } from '../store/index.ts';
@@ -81,13 +81,14 @@ async function* framesOf(
   from: number,
   signal: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {
-  const { feed, runtime, heartbeatMs } = asked.gateway;
-  const { clock } = runtime.calls;
+  const { feed, heartbeatMs } = asked.gateway;
   let after = from;
-  let checkedAt = clock.nowMs();
+  // Beats go by what has passed: the clock of the machine may be set, and is refused where it was set back.
+  let sinceBeat = stopwatch();
+  const untilBeat = (): number => heartbeatMs - sinceBeat() * 1000;
   yield `id: ${after}\nretry: ${RETRY_MS}\n\n`;
   while (!signal.aborted) {
-    const due = clock.nowMs() - checkedAt >= heartbeatMs;
+    const due = untilBeat() <= 0;
     // Looked at before anything more is told: a reader may have been slow for longer than its token was good.
     if (due && !(await isStillGood(asked))) return;
     const { entries, upTo } = await feed.page(tail, after);
@@ -96,10 +97,10 @@ async function* framesOf(
     if (shown.length > 0) yield shown.map(frameOf).join('');
     if (entries.length > 0 && !due) continue;
     if (due) {
-      checkedAt = clock.nowMs();
+      sinceBeat = stopwatch();
       yield `id: ${after}\n: heartbeat\n\n`;
     }
-    await feed.wait(tail, after, Math.max(1, checkedAt + heartbeatMs - clock.nowMs()), signal);
+    await feed.wait(tail, after, Math.max(1, untilBeat()), signal);
   }
 }
 

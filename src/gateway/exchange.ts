@@ -1,5 +1,5 @@
 import type { HttpBindings } from '@hono/node-server';
-import { canonicalJson, fail, type JsonValue } from '../core/index.ts';
+import { canonicalJson, fail, type JsonValue, systemIds } from '../core/index.ts';
 import type { Token } from '../principals/index.ts';
 import { authenticate } from './authenticate.ts';
 import type { GatewayContext } from './context.ts';
@@ -26,9 +26,10 @@ const SINGLE_HEADERS = [
   'last-event-id',
 ];
 
-export function newExchange({ runtime }: GatewayContext, { incoming }: Bindings): Exchange {
+export function newExchange({ incoming }: Bindings): Exchange {
   return {
-    requestId: runtime.calls.sessions.ids.next(),
+    // Also while the runtime's clock, and so its ids, are refused: that has to be told.
+    requestId: systemIds.next(),
     address: incoming?.socket.remoteAddress ?? 'unknown',
     repeated: SINGLE_HEADERS.filter((name) => (incoming?.headersDistinct[name]?.length ?? 0) > 1),
     route: 'none',

@@ -91,7 +91,9 @@ export class FeedWatcher {
     return tail.last > after;
   }
 
+  /** Streams that come and go while it looks leave one next look, not one each. */
   #nextLook(): NodeJS.Timeout {
+    clearTimeout(this.#timer);
     return setTimeout(() => void this.#look(), LOOK_MS).unref();
   }
 

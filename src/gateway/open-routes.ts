@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { fail } from '../core/index.ts';
+import { canonicalJson, fail } from '../core/index.ts';
 import type { GatewayContext } from './context.ts';
 import { OF_THE_HOUSE } from './authenticate.ts';
 import { admit, type Bindings, type Exchange, jsonOf } from './exchange.ts';
@@ -15,7 +15,8 @@ export function addOpenRoutes(
   gateway: GatewayContext,
   given: { readonly version: string; readonly exchangeOf: (request: Request) => Exchange },
 ): void {
-  const description = openApiDocument(ROUTES, given.version);
+  // Anybody may ask for it, as often as they like: its text is made once.
+  const description = canonicalJson(openApiDocument(ROUTES, given.version));
   const open = (
     path: (typeof OPEN_PATHS)[number],
     answer: (request: Request, exchange: Exchange) => Response | Promise<Response>,
@@ -32,7 +33,7 @@ export function addOpenRoutes(
     await gateway.runtime.store.read('gateway.ready', (tx) => tx.get('SELECT 1'));
     return jsonOf({ status: 'ready' }, 200);
   });
-  open('/openapi.json', () => jsonOf(description, 200));
+  open('/openapi.json', () => new Response(description, { headers: { 'content-type': 'application/json' } }));
   open('/metrics', async (request, exchange) => {
     const { tenantId, roles } = await admit(gateway, request, exchange);
     // The counts are of the whole process.

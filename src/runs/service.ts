@@ -208,11 +208,24 @@ export class Runs {
    * left as it is, since a record of it is damaged, is RUN_DAMAGED; below another run it is passed over.
    */
   async stop(principal: Principal, runId: string): Promise<RunRecord> {
+    const { ended } = await this.askStop(principal, runId);
+    return ended;
+  }
+
+  /** The same, settled once it is written down that the run is to stop; `ended` is how it stands when it has. */
+  async askStop(principal: Principal, runId: string): Promise<RunHandle> {
     await requireSound(this.#context.calls, await this.get(principal, runId));
     for (const asked of await stopTree(this.#context, principal, runId)) this.#carried.stop(asked);
     this.#carried.stop(runId);
-    const here = await this.running(runId)?.catch(whereTaken);
-    if (here) return here;
+    const here = this.running(runId);
+    return { runId, ended: here ? this.#stoppedHere(principal, runId, here) : this.#stopped(principal, runId) };
+  }
+
+  async #stoppedHere(principal: Principal, runId: string, ended: Promise<RunRecord>): Promise<RunRecord> {
+    return (await ended.catch(whereTaken)) ?? this.#stopped(principal, runId);
+  }
+
+  async #stopped(principal: Principal, runId: string): Promise<RunRecord> {
     const run = await this.get(principal, runId);
     await this.#supervised.stop(run, () => this.#agent(run.agent));
     return this.get(principal, runId);

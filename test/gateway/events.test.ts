@@ -4,7 +4,7 @@ import type { GatewayEvent } from '../../src/client/index.ts';
 import { FeedWatcher } from '../../src/gateway/feed-watcher.ts';
 import { noLog } from '../../src/core/index.ts';
 import { countingObserver } from '../../src/store/index.ts';
-import { appendFeed, readFeed } from '../../src/store/index.ts';
+import { appendFeed, readFeed, type Store } from '../../src/store/index.ts';
 import { openDesk } from '../calls/desk.ts';
 import { assert, check } from '../support/index.ts';
 import { openWorld, untilRun, type World } from './world.ts';
@@ -172,6 +172,36 @@ check('however many streams there are, the feed is read once for all of them, an
   counts.reset();
   await sleep(300);
   assert.deepEqual(counts.statementsOf('gateway.feed'), []);
+});
+
+check('streams that come and go while the feed is looked at leave one look at a time, as before', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const { store } = holdfast.runtime;
+  let looks = 0;
+  const slow: Store = {
+    write: store.write.bind(store),
+    close: () => store.close(),
+    [Symbol.asyncDispose]: () => store.close(),
+    read: async <T>(name: string, body: Parameters<typeof store.read<T>>[1]): Promise<T> => {
+      if (name === 'gateway.feed') {
+        looks += 1;
+        await sleep(60);
+      }
+      return store.read(name, body);
+    },
+  };
+  const watcher = new FeedWatcher(slow, noLog);
+  let { tail } = await watcher.join('local');
+  for (let i = 0; i < 6; i += 1) {
+    for (const before = looks; looks === before; ) await sleep(5);
+    watcher.leave(tail);
+    ({ tail } = await watcher.join('local'));
+  }
+  await sleep(200);
+  looks = 0;
+  await sleep(1000);
+  watcher.leave(tail);
+  assert.ok(looks >= 3 && looks <= 7, `${looks} looks in a second`);
 });
 
 check('a tenant has so many places for streams, and one that is left is free again', async (t) => {

@@ -1,6 +1,6 @@
 import { assert, check } from '../support/index.ts';
-import { exported, sendBytes, sessionWithWorkspace } from './package-world.ts';
-import { openWorld, untilRun } from './world.ts';
+import { exported, sendBytes, sessionWithWorkspace, staged } from './package-world.ts';
+import { openWorld, untilRun, type World } from './world.ts';
 
 /** A world in which one can wait until a request's token was looked at. */
 async function watchedWorld(t: Parameters<typeof openWorld>[0]) {
@@ -56,3 +56,28 @@ check('and one that is revoked while its package comes imports nothing', async (
   assert.deepEqual([said.status, said.code], [401, 'TOKEN_INVALID']);
   assert.equal((await admin.listSessions()).sessions.length, 1);
 });
+
+check('nor is a package given to one that was revoked while its export waited for whoever writes', async (t) => {
+  const { world, admin } = await watchedWorld(t);
+  const { root } = await sessionWithWorkspace(world, { 'a.txt': 'x' });
+  const { token, token_id } = await admin.createToken({ subject: 'taker', roles: ['agent'], expires_at: null });
+  const { histories, principal } = world.holdfast.runtime;
+  const asked = await histories.pen.hold(principal, root, { owner: 'run', reason: 'run' }, async () => {
+    const answer = exported(world, root, token ?? '');
+    while (!(await isQueued(world))) await new Promise((settle) => setTimeout(settle, 10));
+    await admin.revokeToken(token_id);
+    return { answer };
+  });
+  const { status, bytes } = await asked.answer;
+  assert.deepEqual([status, bytes.toString().includes('TOKEN_INVALID')], [401, true]);
+  assert.deepEqual(staged(world), []);
+  assert.equal((await exported(world, root, await world.token(['agent']))).status, 200);
+});
+
+/** Whether somebody waits for the pen of a session. */
+async function isQueued({ holdfast }: World): Promise<boolean> {
+  const row = await holdfast.runtime.store.read('test.queued', (tx) =>
+    tx.get("SELECT 1 FROM session_tickets WHERE state = 'queued'"),
+  );
+  return row !== undefined;
+}

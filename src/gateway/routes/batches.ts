@@ -73,10 +73,9 @@ export const batchRoutes = [
       const found = await batchOf(gateway, principal, params.run_id, params.batch_id);
       const { approvals, packages } = gateway.runtime;
       await packages.requireTrusted(principal, found.run.rootFrameId);
-      const requests = await approvals.ofGroup(principal, params.batch_id);
       await approvals.decide(
         principal,
-        body.decisions.map((one) => saidOf(one, found.batch, requests)),
+        body.decisions.map((one) => saidOf(one, found)),
       );
       const continues = await carryOn(gateway, principal, found.run);
       const waits = !continues && (await approvals.isRunWaiting(principal, found.run));
@@ -87,6 +86,7 @@ export const batchRoutes = [
 
 interface BatchOfRun {
   readonly batch: ApprovalBatch;
+  readonly requests: readonly ShownRequest[];
   readonly run: RunRef;
 }
 
@@ -101,16 +101,19 @@ async function batchOf(
   const { place } = await runs.get(principal, runId);
   const { rootFrameId, branchId, turnId } = place;
   const group = await store.read('gateway.batch', (tx) => requireGroup(tx, principal, batchId));
-  const isOfRun = group.rootFrameId === rootFrameId && group.branchId === branchId && group.turnId === turnId;
-  const batch = isOfRun ? await approvals.batch(principal, batchId) : null;
-  if (!batch) throw fail('APPROVAL_NOT_FOUND', 'The run has no such batch of calls.');
-  return { batch, run: { runId, rootFrameId } };
+  const isOfTurn = group.rootFrameId === rootFrameId && group.branchId === branchId && group.turnId === turnId;
+  const batch = isOfTurn ? await approvals.batch(principal, batchId) : null;
+  // A follow-up stands in the turn of the run that it follows.
+  const requests = batch ? await approvals.ofGroup(principal, batchId) : [];
+  if (!batch || !requests.some(({ document }) => document['run_id'] === runId))
+    throw fail('APPROVAL_NOT_FOUND', 'The run has no such batch of calls.');
+  return { batch, requests, run: { runId, rootFrameId } };
 }
 
 type Decision = z.output<typeof shape.batchDecisions>['decisions'][number];
 
 /** The decision on one call, as one on its newest request: with the digest of what is stored where none was sent. */
-function saidOf(one: Decision, batch: ApprovalBatch, requests: readonly ShownRequest[]): Said {
+function saidOf(one: Decision, { batch, requests }: BatchOfRun): Said {
   const { tool_call_id: callId, decision, argument_hash: hash, edited_arguments: edited } = one;
   const request = requests.findLast(({ document }) => document['tool_call_id'] === callId);
   if (!request) throw fail('APPROVAL_NOT_FOUND', 'No call of that id in this batch waits or waited for a person.');

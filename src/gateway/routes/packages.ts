@@ -2,8 +2,11 @@ import { z } from 'zod';
 import { exportSession } from '../../app/index.ts';
 import { verifyPackage } from '../../archive/index.ts';
 import type { JsonObject } from '../../core/index.ts';
-import { type ImportResult, PACKAGE_CONTENT_TYPE } from '../../packages/index.ts';
+import { type ExportedPackage, type ImportResult, PACKAGE_CONTENT_TYPE } from '../../packages/index.ts';
+import type { Token } from '../../principals/index.ts';
 import type { Tx } from '../../store/index.ts';
+import { requireStillGood } from '../authenticate.ts';
+import type { GatewayContext } from '../context.ts';
 import { answerUpload } from '../keyed-request.ts';
 import { withPackageBody } from '../package-body.ts';
 import { packageResponse } from '../package-reply.ts';
@@ -26,11 +29,12 @@ export const packageRoutes = [
     media: PACKAGE_CONTENT_TYPE,
     status: 200,
     creates: false,
-    handle: async ({ gateway, principal, params, request, requestId }) => {
+    handle: async ({ gateway, principal, token, params, request, requestId }) => {
       const { runtime } = gateway;
       const free = runtime.packages.takePlace(principal);
       try {
         const made = await exportSession(runtime, principal, params.root_frame_id, request.signal);
+        await stillGood(gateway, request, token, made);
         return packageResponse(gateway, made, { request, requestId }, () => {
           made.close();
           free();
@@ -82,6 +86,21 @@ export const packageRoutes = [
       ),
   }),
 ];
+
+/** An export waits for whoever writes to its session: it is not given to whose token was revoked meanwhile. TOKEN_INVALID. */
+async function stillGood(
+  gateway: GatewayContext,
+  request: Request,
+  token: Token,
+  made: ExportedPackage,
+): Promise<void> {
+  try {
+    await requireStillGood(gateway, request, token);
+  } catch (error) {
+    made.close();
+    throw error;
+  }
+}
 
 function importDocument({ identity_remap: remap, ...result }: ImportResult): JsonObject {
   return { ...result, identity_remap: { ...remap } };

@@ -82,12 +82,10 @@ export const runRoutes = [
     creates: false,
     handle: async ({ gateway, principal, params }) => {
       const { runs } = gateway.runtime;
-      await runs.get(principal, params.run_id);
-      const running = runs.running(params.run_id) !== undefined;
-      const stopped = runs.stop(principal, params.run_id);
+      const { ended } = await runs.askStop(principal, params.run_id);
       // A run of this process ends at its next step, which may take as long as a tool does.
-      if (running) stopped.catch((error: unknown) => tellFailure(gateway.log, params.run_id, error));
-      else await stopped;
+      if (runs.running(params.run_id)) ended.catch((error: unknown) => tellFailure(gateway.log, params.run_id, error));
+      else await ended;
       return { run_id: params.run_id, status: 'stopping' };
     },
   }),
