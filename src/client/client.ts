@@ -1,7 +1,7 @@
 import { systemIds } from '../core/index.ts';
 import type * as wire from '../gateway/index.ts';
 import { events, type EventsAsked, type GatewayEvent } from './events.ts';
-import { type ClientOptions, type PackageBytes, send, sendFor } from './request.ts';
+import { addressOf, type ClientOptions, type PackageBytes, send, sendFor } from './request.ts';
 
 /** A page of a list: `after` is the `next` of the page before. */
 export interface PageAsked {
@@ -29,13 +29,14 @@ const at = (...parts: readonly string[]): string => `/api/v1/${parts.map(encodeU
 
 /**
  * The gateway's routes as functions, with the types of the schemas that the gateway validates with. Each throws
- * `GatewayRefusal` for what the gateway refuses, and what `fetch` throws where it cannot be reached.
+ * `GatewayRefusal` for what the gateway refuses, and what `fetch` throws where it cannot be reached. INVALID_VALUE for a
+ * `url` that is no address of HTTP.
  */
 export class HoldfastClient {
   readonly #options: ClientOptions;
 
   constructor(options: ClientOptions) {
-    this.#options = options;
+    this.#options = { ...options, url: addressOf(options.url) };
   }
 
   principal(): Promise<wire.PrincipalBody> {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClientOptions, GatewayRefusal, refusalOf } from './request.ts';
+import { type ClientOptions, GatewayRefusal, NotTheGateway, refusalOf } from './request.ts';
 
 /** Something that happened: what, by name, and to which object. */
 export interface GatewayEvent {
@@ -23,7 +23,8 @@ const AGAIN_MS = 500;
 
 /**
  * Events in order, without a gap or a repeat, for as long as they are read: a connection that is lost is opened again
- * after the last event. Ends when the signal aborts; throws GatewayRefusal where the gateway refuses for good.
+ * after the last event. Ends when the signal aborts; throws GatewayRefusal where the gateway refuses for good, and an
+ * error where what answers is something else that will not pass.
  */
 export async function* events(options: ClientOptions, asked: EventsAsked = {}): AsyncGenerator<GatewayEvent, void> {
   const { sessionId, signal } = asked;
@@ -34,10 +35,18 @@ export async function* events(options: ClientOptions, asked: EventsAsked = {}): 
       yield* oneConnection(options, path, position, signal);
     } catch (error) {
       if (signal?.aborted) return;
-      if (error instanceof GatewayRefusal && !error.retryable) throw error;
+      if (isForGood(error)) throw error;
     }
     await sleep(AGAIN_MS, undefined, signal ? { signal } : {}).catch(() => undefined);
   }
+}
+
+/** What stands before a gateway may answer in its place for a while: with a status above 499, or one of these. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+
+function isForGood(error: unknown): boolean {
+  if (error instanceof GatewayRefusal) return !error.retryable;
+  return error instanceof NotTheGateway && error.status < 500 && !PASSING.has(error.status);
 }
 
 interface Position {
@@ -54,6 +63,10 @@ async function* oneConnection(
   if (position.after !== undefined) headers['last-event-id'] = String(position.after);
   const response = await (options.fetch ?? fetch)(`${options.url}${path}`, { headers, ...(signal ? { signal } : {}) });
   if (!response.ok) throw await refusalOf(response);
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    await response.body?.cancel();
+    throw new NotTheGateway(response.status);
+  }
   for await (const frame of framesOf(response)) {
     const { id, data } = fieldsOf(frame);
     if (id !== undefined) position.after = Number(id);

@@ -1,4 +1,4 @@
-import type { ErrorBody, ErrorCode } from '../core/index.ts';
+import { type ErrorBody, type ErrorCode, fail } from '../core/index.ts';
 
 /** A refusal of the gateway: the error's own code, whether it may be retried, and the one step that resolves it. */
 export class GatewayRefusal extends Error {
@@ -27,6 +27,25 @@ export interface ClientOptions {
   readonly url: string;
   readonly token: string;
   readonly fetch?: typeof fetch;
+}
+
+/** What answered is not the gateway: something in between, or another server. */
+export class NotTheGateway extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`The answer, with status ${status}, is not the gateway's.`);
+    this.name = 'NotTheGateway';
+    this.status = status;
+  }
+}
+
+/** The address without a slash at its end. INVALID_VALUE for what is no address of HTTP. */
+export function addressOf(url: string): string {
+  if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return url.replace(/\/+$/, '');
+  throw fail('INVALID_VALUE', 'The option `url` must be an address that begins with http:// or https://.', {
+    details: { option: 'url' },
+  });
 }
 
 /** A package to send: bytes, or a file (`fs.openAsBlob`), which is never in memory whole. */
@@ -81,7 +100,7 @@ export async function refusalOf(response: Response): Promise<Error> {
     if (typeof error.code === 'string')
       return new GatewayRefusal(response.status, error, response.headers.get('x-request-id'));
   } catch {
-    // What answered is not the gateway: something in between, or another server.
+    // It is not JSON.
   }
-  return new Error(`The answer, with status ${response.status}, is not the gateway's.`);
+  return new NotTheGateway(response.status);
 }

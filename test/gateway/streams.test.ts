@@ -66,7 +66,7 @@ check(
       if (connections > 1) return response;
       const first = await readUntil(response, (so) => so.includes('\n\n'));
       await append(world, 'local', 2);
-      return new Response(first);
+      return new Response(first, { headers: response.headers });
     };
     const client = new HoldfastClient({ url: world.url, token, fetch: cutting });
     const told: string[] = [];
