@@ -66,12 +66,14 @@ export function restartFresh(
 /**
  * Removes a session whole, under its pen; of an imported one its files too, and in quarantine as well. Answers what stays
  * for the audit. Contents of workspaces that nothing names any more go with the next collection. SESSION_NOT_FOUND,
- * TICKET_TIMEOUT, or what a room says that must keep it.
+ * TICKET_TIMEOUT, or what a room says that must keep it. `before` looks once more when the pen was waited for: what it
+ * throws keeps the session.
  */
 export async function removeSession(
   { packages, histories, store, calls }: Parts,
   principal: Principal,
   rootFrameId: string,
+  { before }: { readonly before?: () => Promise<void> } = {},
 ): Promise<readonly KeptRecords[]> {
   const { origin, trustState } = await store.read('app.remove', (tx) => requireSession(tx, principal, rootFrameId));
   const work = (): Promise<readonly KeptRecords[]> =>
@@ -79,5 +81,8 @@ export async function removeSession(
       ? packages.erase(principal, rootFrameId)
       : store.write('app.remove', (tx) => deleteSession(tx, calls.sessions, principal, rootFrameId));
   if (trustState !== 'local') return work();
-  return histories.pen.hold(principal, rootFrameId, { owner: principal.subject, reason: 'delete' }, work);
+  return histories.pen.hold(principal, rootFrameId, { owner: principal.subject, reason: 'delete' }, async () => {
+    await before?.();
+    return work();
+  });
 }

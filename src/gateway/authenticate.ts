@@ -1,5 +1,6 @@
 import { fail, HoldfastError } from '../core/index.ts';
 import { requireToken, type Role, type Token } from '../principals/index.ts';
+import type { ReadTx } from '../store/index.ts';
 import type { GatewayContext } from './context.ts';
 import type { Route } from './route.ts';
 
@@ -30,9 +31,19 @@ export function goodToken({ runtime }: GatewayContext, text: string): Promise<To
  * Once more, where something of a request was waited for since its token was looked at: one that was revoked, rotated or is
  * over by now does nothing. TOKEN_INVALID.
  */
-export async function requireStillGood(gateway: GatewayContext, request: Request, token: Token): Promise<void> {
+export function requireStillGood(gateway: GatewayContext, request: Request, token: Token): Promise<void> {
+  return gateway.runtime.store.read('gateway.token', (tx) => requireStillGoodIn(tx, gateway, request, token));
+}
+
+/** The same in the transaction that acts. */
+export async function requireStillGoodIn(
+  tx: ReadTx,
+  { runtime }: GatewayContext,
+  request: Request,
+  token: Token,
+): Promise<void> {
   const [, text = ''] = BEARER.exec(request.headers.get('authorization') ?? '') ?? [];
-  const now = await goodToken(gateway, text);
+  const now = await requireToken(tx, runtime.calls.clock, text);
   if (now.tokenId !== token.tokenId) throw fail('TOKEN_INVALID', 'The token is not good any more.');
 }
 

@@ -92,7 +92,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
   }) as Server;
   gateway.connections.watch(server);
-  const address = await listen(server, host, port);
+  const address = await listen(server, { host, port, log });
   const shownHost = address.family === 'IPv6' ? `[${address.address}]` : address.address;
   return {
     url: `http://${shownHost}:${address.port}`,
@@ -104,12 +104,23 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+interface Listening {
+  readonly host: string;
+  readonly port: number;
+  readonly log: Log;
+}
+
+function listen(server: Server, { host, port, log }: Listening): Promise<AddressInfo> {
   return new Promise((settle, refuse) => {
-    server.once('error', (cause) => {
+    const taken = (cause: Error): void =>
       refuse(fail('GATEWAY_ADDRESS_TAKEN', 'The gateway cannot listen at this address and port.', { cause }));
+    server.once('error', taken);
+    server.listen(port, host, () => {
+      server.off('error', taken);
+      // One connection that the system did not give: an error that nobody hears would end the process.
+      server.on('error', (error) => log.warn('gateway.not_accepted', { error }));
+      settle(server.address() as AddressInfo);
     });
-    server.listen(port, host, () => settle(server.address() as AddressInfo));
   });
 }
 

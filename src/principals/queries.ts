@@ -14,9 +14,9 @@ export const SELECT_ROLES = `SELECT roles, revoked_at_ms IS NULL AND (expires_at
 /** tenant, now, limit. */
 export const COUNT_LIVING = `SELECT COUNT(*) AS living FROM (SELECT 1 FROM tokens
   WHERE tenant_id = ? AND revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > ?) LIMIT ?)`;
-/** digest, now, token, tenant. */
+/** digest, now, token, tenant, now. */
 export const ROTATE = `UPDATE tokens SET secret_sha256 = ?, rotated_at_ms = ?
-  WHERE token_id = ? AND tenant_id = ? AND revoked_at_ms IS NULL`;
+  WHERE token_id = ? AND tenant_id = ? AND revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > ?)`;
 /** now, token, tenant. */
 export const REVOKE = `UPDATE tokens SET revoked_at_ms = ? WHERE token_id = ? AND tenant_id = ? AND revoked_at_ms IS NULL`;
 

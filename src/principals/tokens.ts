@@ -132,17 +132,23 @@ export async function listTokens(
   return { items, next: rows.length > limit ? (items.at(-1)?.tokenId ?? null) : null };
 }
 
-/** Gives a token a new secret; the old text is no longer good. TOKEN_NOT_FOUND, TOKEN_REVOKED. */
+/** Gives a token a new secret; the old text is no longer good. TOKEN_NOT_FOUND; TOKEN_REVOKED, also once its time is over. */
 export async function rotateToken(
   tx: Tx,
   context: TokensContext,
   of: { readonly tenantId: string; readonly tokenId: string },
 ): Promise<IssuedToken> {
   const secret = newSecret();
-  const params = [sha256Hex(secret), context.clock.nowMs(), of.tokenId, of.tenantId];
-  const { changes } = await tx.run(sql.ROTATE, params);
+  const now = context.clock.nowMs();
+  const { changes } = await tx.run(sql.ROTATE, [sha256Hex(secret), now, of.tokenId, of.tenantId, now]);
   const token = await tokenOfTenant(tx, of);
-  if (changes !== 1) throw fail('TOKEN_REVOKED', 'The token was revoked, and stays so.');
+  if (changes !== 1) {
+    const isOver = token.revokedAt === null;
+    throw fail(
+      'TOKEN_REVOKED',
+      isOver ? 'The time of the token is over: a new text would not be good.' : 'The token was revoked, and stays so.',
+    );
+  }
   return { token, text: textOf(token.tokenId, secret) };
 }
 

@@ -1,3 +1,4 @@
+import { type GatewayRefusal, HoldfastClient } from '../../src/client/index.ts';
 import { assert, check } from '../support/index.ts';
 import { exported, sendBytes, sessionWithWorkspace, staged } from './package-world.ts';
 import { openWorld, untilRun, type World } from './world.ts';
@@ -81,3 +82,29 @@ async function isQueued({ holdfast }: World): Promise<boolean> {
   );
   return row !== undefined;
 }
+
+check('nor is a session removed, or a checkpoint of it made, by one that was revoked while it waited', async (t) => {
+  const { world, admin } = await watchedWorld(t);
+  const { root } = await sessionWithWorkspace(world, { 'a.txt': 'x' });
+  const { histories, principal } = world.holdfast.runtime;
+  const checkpoints = async () => (await admin.listCheckpoints(root)).checkpoints.length;
+  const before = await checkpoints();
+  const whileWaiting = async (ask: (client: HoldfastClient) => Promise<unknown>) => {
+    const { token, token_id } = await admin.createToken({ subject: 'late', roles: ['admin'], expires_at: null });
+    const late = new HoldfastClient({ url: world.url, token: token ?? '' });
+    const asked = await histories.pen.hold(principal, root, { owner: 'run', reason: 'run' }, async () => {
+      const answer = ask(late).then(
+        () => 'done',
+        (error: GatewayRefusal) => error.code,
+      );
+      while (!(await isQueued(world))) await new Promise((settle) => setTimeout(settle, 10));
+      await admin.revokeToken(token_id);
+      return { answer };
+    });
+    return asked.answer;
+  };
+  assert.equal(await whileWaiting((client) => client.createCheckpoint(root, { reason: 'late' })), 'TOKEN_INVALID');
+  assert.equal(await whileWaiting((client) => client.removeSession(root)), 'TOKEN_INVALID');
+  assert.equal(await checkpoints(), before);
+  assert.deepEqual(await admin.removeSession(root), { ok: true });
+});

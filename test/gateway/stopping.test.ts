@@ -1,5 +1,6 @@
-import { connect } from 'node:net';
+import { connect, Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createLog } from '../../src/core/index.ts';
 import { assert, check } from '../support/index.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -52,3 +53,16 @@ check(
     assert.match(told, /^connection: close\r$/im);
   },
 );
+
+check('a connection that the system does not give is told in the log, and the gateway goes on', async (t) => {
+  const lines: string[] = [];
+  const world = await openWorld(t, { log: createLog({ write: (line) => lines.push(line) }) });
+  const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles: () => unknown[] };
+  const servers = handles.call(process).filter((one) => one instanceof Server && one.listening);
+  assert.equal(servers.length, 1);
+  // As Node.js tells of an `accept` that failed, each time.
+  const refused = Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' });
+  for (let i = 0; i < 2; i += 1) (servers[0] as Server).emit('error', refused);
+  assert.equal((await fetch(`${world.url}/readyz`)).status, 200);
+  assert.equal(lines.filter((line) => line.includes('gateway.not_accepted') && line.includes('EMFILE')).length, 2);
+});

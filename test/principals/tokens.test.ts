@@ -44,6 +44,16 @@ check('a token proves its principal, and nothing of its secret is stored', async
   assert.ok(!rows.includes(text.slice(-43)));
 });
 
+check('a token whose time is over gets no new text, which would not be good', async (t) => {
+  const { make, clock, store, context } = await world(t);
+  const { token } = await make({ expiresAt: clock.nowMs() + 5 });
+  const of = { tenantId: 'local', tokenId: token.tokenId };
+  const rotate = () => store.write('test.rotate', (tx) => rotateToken(tx, context, of));
+  assert.equal((await rotate()).token.rotatedAt, clock.nowMs());
+  clock.advance(5);
+  await assert.rejects(rotate(), { code: 'TOKEN_REVOKED', message: /time of the token is over/ });
+});
+
 check('whatever is wrong with a token, the refusal is the same', async (t) => {
   const { make, whose, clock, store, context } = await world(t);
   const { text, token } = await make();

@@ -9,6 +9,7 @@ import {
   requireSession,
 } from '../../sessions/index.ts';
 import type { ReadTx } from '../../store/index.ts';
+import { requireStillGood, requireStillGoodIn } from '../authenticate.ts';
 import { beginRun } from '../begin-run.ts';
 import { checkpointDocument } from '../checkpoint-document.ts';
 import type { GatewayContext } from '../context.ts';
@@ -91,7 +92,8 @@ export const frameRoutes = [
     reply: shape.checkpoint,
     status: 201,
     creates: true,
-    handle: async ({ gateway: { runtime }, principal, params, body, keep, request }) => {
+    handle: async ({ gateway, principal, token, params, body, keep, request }) => {
+      const { runtime } = gateway;
       const { store } = runtime;
       const { root_frame_id: rootFrameId } = params;
       const { activeBranchId } = await store.read('gateway.frame', (tx) => requireSession(tx, principal, rootFrameId));
@@ -100,7 +102,10 @@ export const frameRoutes = [
       const asked = { rootFrameId, branchId, reason, ...head };
       const made = await makeCheckpoint(runtime, principal, asked, {
         signal: request.signal,
-        within: (tx, one) => keep(tx, checkpointDocument(one)),
+        within: async (tx, one) => {
+          await requireStillGoodIn(tx, gateway, request, token);
+          await keep(tx, checkpointDocument(one));
+        },
       });
       return checkpointDocument(made);
     },
@@ -167,8 +172,10 @@ export const frameRoutes = [
     reply: shape.removed,
     status: 200,
     creates: false,
-    handle: async ({ gateway: { runtime }, principal, params }) => {
-      await removeSession(runtime, principal, params.root_frame_id);
+    handle: async ({ gateway, principal, token, params, request }) => {
+      // It may wait for whoever writes to the session.
+      const before = () => requireStillGood(gateway, request, token);
+      await removeSession(gateway.runtime, principal, params.root_frame_id, { before });
       return { ok: true };
     },
   }),
