@@ -1,3 +1,4 @@
+import { RequestError } from '@hono/node-server';
 import { Hono } from 'hono';
 import { fail, type HoldfastError, type JsonValue, LIMITS, systemClock } from '../core/index.ts';
 import type { Token } from '../principals/index.ts';
@@ -34,8 +35,20 @@ export function gatewayApplication(gateway: GatewayContext, version: string): Ap
     gateway.connections.met(request, env.incoming);
     const began = systemClock.nowMs();
     const response = await spanOfRequest(telemetry, request, exchange, async () => app.fetch(request, env));
-    return finish(gateway, exchange, { request, response, milliseconds: systemClock.nowMs() - began });
+    return finish(gateway, exchange, { method: request.method, response, milliseconds: systemClock.nowMs() - began });
   };
+}
+
+/** The answer to what came where no request could be made of it, such as one whose address is none. */
+export function unreadable(gateway: GatewayContext, error: unknown): Response {
+  const exchange = newExchange({});
+  const refusal =
+    error instanceof RequestError
+      ? fail('REQUEST_INVALID', 'The target of the request and its header Host make no address.', {
+          details: { where: 'header host' },
+        })
+      : told(gateway, exchange, error);
+  return finish(gateway, exchange, { method: 'none', response: errorResponse(refusal), milliseconds: 0 });
 }
 
 interface Arrived {
@@ -121,12 +134,12 @@ function causeOf(error: HoldfastError): Error | undefined {
 }
 
 interface Answered {
-  readonly request: Request;
+  readonly method: string;
   readonly response: Response;
   readonly milliseconds: number;
 }
 
-function finish(gateway: GatewayContext, exchange: Exchange, { request, response, milliseconds }: Answered): Response {
+function finish(gateway: GatewayContext, exchange: Exchange, { method, response, milliseconds }: Answered): Response {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.headers.set(name, value);
   response.headers.set('x-request-id', exchange.requestId);
   if (gateway.stopping.aborted) response.headers.set('connection', 'close');
@@ -134,7 +147,7 @@ function finish(gateway: GatewayContext, exchange: Exchange, { request, response
   gateway.metrics.request(route, response.status, milliseconds);
   gateway.log.info('gateway.request', {
     request_id: requestId,
-    method: request.method.slice(0, LIMITS.httpIdUnits),
+    method: method.slice(0, LIMITS.httpIdUnits),
     route,
     status: response.status,
     ms: milliseconds,

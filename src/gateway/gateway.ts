@@ -1,9 +1,9 @@
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import type { Holdfast } from '../app/index.ts';
 import { checkOptions, fail, LIMITS, type Log, noLog, systemClock } from '../core/index.ts';
-import { gatewayApplication } from './application.ts';
+import { gatewayApplication, unreadable } from './application.ts';
 import { Connections } from './connections.ts';
 import type { GatewayContext } from './context.ts';
 import { FeedPlaces } from './feed-places.ts';
@@ -80,17 +80,19 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     stopping: stop.signal,
   };
   const application = gatewayApplication(gateway, version);
-  const server = createAdaptorServer({
-    // The server speaks HTTP/1.1, so these are its bindings.
-    fetch: (request, bindings) => application(request, bindings as HttpBindings),
+  // The server speaks HTTP/1.1, so these are its bindings.
+  const answer = getRequestListener((request, bindings) => application(request, bindings as HttpBindings), {
+    errorHandler: (error) => unreadable(gateway, error),
     overrideGlobalObjects: false,
-    serverOptions: {
-      headersTimeout: headMs,
-      requestTimeout: requestMs,
-      connectionsCheckingInterval: Math.max(1, Math.floor(headMs / CHECKS)),
-      maxHeaderSize: MOST_HEADER_BYTES,
-    },
-  }) as Server;
+  });
+  const times = {
+    headersTimeout: headMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: Math.max(1, Math.floor(headMs / CHECKS)),
+  };
+  const server = createServer({ ...times, maxHeaderSize: MOST_HEADER_BYTES }, (incoming, outgoing) => {
+    void answer(incoming, outgoing);
+  });
   gateway.connections.watch(server);
   const address = await listen(server, { host, port, log });
   const shownHost = address.family === 'IPv6' ? `[${address.address}]` : address.address;

@@ -250,3 +250,24 @@ check('a header that means one thing may be given once', async (t) => {
   const stream = head(token, ['Last-Event-ID: 0', 'Last-Event-ID: 1'], 'GET /api/v1/events HTTP/1.1');
   assert.match(await send(world, stream), /^HTTP\/1.1 400 [\s\S]*header last-event-id/);
 });
+
+check('a request whose address is none is refused in the one form of refusals, under an id of its own', async (t) => {
+  const lines: string[] = [];
+  const world = await openWorld(t, { log: createLog({ write: (line) => lines.push(line) }) });
+  for (const head of [
+    'OPTIONS * HTTP/1.1\r\nHost: x',
+    'GET /healthz HTTP/1.1\r\nHost: a b',
+    'GET /healthz HTTP/1.1\r\nHost: user@x',
+    'GET /a\\b HTTP/1.1\r\nHost: x',
+    'GET ftp://x/healthz HTTP/1.1\r\nHost: x',
+  ]) {
+    const answer = await send(world, `${head}\r\nConnection: close\r\n\r\n`);
+    assert.match(answer, /^HTTP\/1.1 400 [\s\S]*\{"error":\{"code":"REQUEST_INVALID"/, head);
+    assert.match(answer, /^x-content-type-options: nosniff\r$/im, head);
+    const id = /^x-request-id: ([0-9a-f]{32})\r$/im.exec(answer)?.[1] ?? 'none';
+    assert.ok(
+      lines.some((line) => line.includes(id) && line.includes('"status":400')),
+      head,
+    );
+  }
+});
