@@ -33,7 +33,7 @@ import { addProject, appendFeed, ensureTenant, findProject, type Store } from '.
 import { acceptArguments, guardedToolOf, inputOf, settledGuardTool, ToolRegistry } from '../tools/index.ts';
 import type { HoldfastOptions } from './holdfast.ts';
 import { startExpiry } from './expiry-timer.ts';
-import { startNotices } from './notices/notices.ts';
+import { type Notices, startNotices } from './notices/notices.ts';
 import { openHoldfastStore } from './open-store.ts';
 import { outdatedHere } from './outdated-here.ts';
 import { pausedBecause } from './pause.ts';
@@ -80,6 +80,11 @@ export interface Runtime {
    * whoever stays is to close it and open it again.
    */
   readonly lost: Promise<void>;
+  /**
+   * Settles once whoever is to be told of what waits (`notices`) was told, or could not be at the first try: for a process
+   * that ends and leaves something waiting. It takes no longer than one notice may.
+   */
+  readonly tellWaiting: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -88,7 +93,8 @@ export const APPROVER_ROLE = 'approver';
 const LOCAL_OWNER: Principal = Object.freeze({ tenant: 'local', subject: 'owner', roles: [APPROVER_ROLE] });
 const OWNER_DECIDES: ApproverRule = Object.freeze({ roles: [APPROVER_ROLE], subjects: [], requesterMayDecide: true });
 const NO_POLICIES: PolicySet = Object.freeze({ policies: [], mode: 'enforce' });
-const noNotices = (): Promise<void> => Promise.resolve();
+const nothing = (): Promise<void> => Promise.resolve();
+const NO_NOTICES: Notices = { tellWaiting: nothing, stop: nothing };
 const DAY_MS = 24 * 60 * 60 * 1000;
 const INSTANCE_LEASE_MS = 10_000;
 
@@ -214,14 +220,15 @@ async function assemble(
   await packages.sweep();
   const stopExpiry = startExpiry(approvals);
   const stopRecovery = startRecovery({ runs, autonomy, ids: ownIds, everyMs: leaseMs, damaged, onDamage });
-  const stopNotices = notices ? startNotices({ store, approvals, clock, principal }, notices) : noNotices;
+  const teller = notices ? startNotices({ store, approvals, clock, principal }, notices) : NO_NOTICES;
   const close = closerOf(async () => {
-    await Promise.all([stopExpiry(), stopRecovery(), stopNotices()]);
+    await Promise.all([stopExpiry(), stopRecovery(), teller.stop()]);
     await runs.close();
     await life.stop();
   }, store);
   const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy, supervisor, packages };
-  return { store, principal, projectId, ...parts, reconciled, damaged, comeBack, lost, close };
+  const { tellWaiting } = teller;
+  return { store, principal, projectId, ...parts, reconciled, damaged, comeBack, lost, tellWaiting, close };
 }
 
 function closerOf(end: () => Promise<void>, store: Store): () => Promise<void> {

@@ -20,6 +20,17 @@ export async function watchedRun(
   runtime: Runtime,
   begin: (listener: RunListener) => Promise<RunHandle>,
 ): Promise<ExitCode> {
+  const exit = await carriedOn(context, runtime, begin);
+  // This process ends: who is to decide would hear of it from the next one alone.
+  if (exit === 3) await runtime.tellWaiting();
+  return exit;
+}
+
+async function carriedOn(
+  context: CommandContext,
+  runtime: Runtime,
+  begin: (listener: RunListener) => Promise<RunHandle>,
+): Promise<ExitCode> {
   const listener = listenerFor(context);
   let handle = await begin(listener);
   const runId = (): string => handle.runId;

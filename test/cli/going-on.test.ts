@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert, check, type ConfiguredFolder, configuredFolder, LETTER_AGENT } from '../support/index.ts';
 import { endLeases } from '../support/leases.ts';
@@ -109,6 +110,18 @@ check(
     assert.equal((await holdfast('runs', 'list')).exit, 0);
   },
 );
+
+check('a run that is left waiting tells whoever is to decide before its command ends', async (t) => {
+  const { folder, holdfast } = await configuredFolder(t, LETTER_AGENT);
+  const file = join(folder, 'holdfast.config.ts');
+  const command = [process.execPath, '-e', "require('fs').writeFileSync('told', require('fs').readFileSync(0))"];
+  const notices = `defineConfig({ notices: { command: ${JSON.stringify(command)} },`;
+  writeFileSync(file, readFileSync(file, 'utf8').replace('defineConfig({', notices));
+  const run = await holdfast('run', 'Write to Ada.');
+  assert.equal(run.exit, 3);
+  const { request_id: told } = JSON.parse(readFileSync(join(folder, 'told'), 'utf8')) as { request_id: string };
+  assert.ok(run.stdout.includes(told));
+});
 
 check('an error that cuts a run short after a call had started names the run and what shows it', async (t) => {
   const back = 'const { now } = Date; Date.now = () => now() - 3_600_000; return {};';

@@ -277,3 +277,39 @@ check(
     db.close();
   },
 );
+
+check('a notice that processes break off as they end is no failure: it is told however often that was', async (t) => {
+  const { asked, url } = await hanging(t, 'nothing');
+  const notices = { webhook: { url, secret }, timeoutMs: 30_000, pauseMs: 1, attempts: 2 };
+  const { holdfast, dataDir } = await openDesk(t, { notices });
+  await holdfast.agent(asking()).run('go');
+  await until(() => asked() === 1);
+  await holdfast.close();
+  for (const times of [2, 3, 4]) {
+    const { holdfast: next } = await openDesk(t, { dataDir, notices });
+    await until(() => asked() === times);
+    await next.close();
+  }
+  const { got, url: well } = await receiver(t, 200);
+  await openDesk(t, { dataDir, notices: { webhook: { url: well, secret } } });
+  await until(() => got.length === 1);
+});
+
+check('a process that ends tells first what it leaves waiting, and waits for no more than one try', async (t) => {
+  const { got, url } = await receiver(t, 503, 503, 200);
+  const { holdfast } = await openDesk(t, { notices: { webhook: { url, secret }, pauseMs: 3_600_000 } });
+  const agent = holdfast.agent(asking());
+  for (const times of [1, 2, 3]) {
+    await agent.run('go');
+    await holdfast.runtime.tellWaiting();
+    assert.equal(got.length, times);
+  }
+  const { asked, url: slow } = await hanging(t, 'nothing');
+  const other = await openDesk(t, { notices: { webhook: { url: slow, secret }, timeoutMs: 300 } });
+  await other.holdfast.agent(asking()).run('go');
+  const hangs = sleep(20_000, 'it hangs', { ref: false });
+  assert.equal(await Promise.race([other.holdfast.runtime.tellWaiting().then(() => 'over'), hangs]), 'over');
+  assert.equal(asked(), 1);
+  const { holdfast: quiet } = await openDesk(t);
+  await quiet.runtime.tellWaiting();
+});

@@ -38,11 +38,17 @@ const LOOK_MS = 100;
 const CLAIM_MS = 60_000;
 const AT_ONCE = 8;
 
+export interface Notices {
+  /** Settles once everything that waits was tried to be told, each a first time, or `timeoutMs` are over. */
+  readonly tellWaiting: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
 /**
  * Tells hooks about approvals that wait, also those that waited before this process began. One look at the feed every
- * tenth of a second; what is to be told stands in the store until it is told or given up. Answers how it is stopped.
+ * tenth of a second; what is to be told stands in the store until it is told or given up.
  */
-export function startNotices(context: NoticeContext, options: NoticeOptions): () => Promise<void> {
+export function startNotices(context: NoticeContext, options: NoticeOptions): Notices {
   const hooks = hooksOf(options, context.clock);
   const { attempts = ATTEMPTS, pauseMs = PAUSE_MS, timeoutMs = TIMEOUT_MS } = options;
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > MOST_ATTEMPTS)
@@ -52,7 +58,7 @@ export function startNotices(context: NoticeContext, options: NoticeOptions): ()
   if (!Number.isInteger(pauseMs) || pauseMs < 0 || pauseMs > LONGEST_PAUSE_MS)
     throw fail('INVALID_VALUE', `notices.pauseMs must be a whole number from 0 to ${LONGEST_PAUSE_MS}.`);
   const teller = new Teller(context, hooks, { attempts, pauseMs, timeoutMs });
-  return () => teller.stop();
+  return { tellWaiting: () => teller.tellWaiting(), stop: () => teller.stop() };
 }
 
 function hooksOf(options: NoticeOptions, clock: Clock): ReadonlyMap<HookName, Hook> {
@@ -95,6 +101,23 @@ class Teller {
     this.#stopping.abort();
     await this.#under;
     await Promise.allSettled(this.#telling);
+  }
+
+  async tellWaiting(): Promise<void> {
+    const patience = AbortSignal.timeout(this.#patience.timeoutMs);
+    const over = new Promise<void>((resolve) => patience.addEventListener('abort', () => resolve(), { once: true }));
+    do {
+      clearTimeout(this.#timer);
+      await this.#under;
+      await (this.#under = this.#round());
+      await Promise.race([over, Promise.allSettled(this.#telling)]);
+    } while (!patience.aborted && !this.#stopped && (await this.#isAnyDue()));
+  }
+
+  /** What cannot be read now is left to whoever tells next. */
+  async #isAnyDue(): Promise<boolean> {
+    const due = await this.#due(1).catch(() => []);
+    return due.length > 0;
   }
 
   async #round(): Promise<void> {
@@ -143,15 +166,20 @@ class Teller {
   }
 
   async #tellDue(): Promise<void> {
-    const { store, clock, principal } = this.#context;
     const room = AT_ONCE - this.#telling.size;
-    const [first, second = first] = this.#hooks.keys();
-    if (room <= 0 || this.#stopped || first === undefined || second === undefined) return;
-    const params = [clock.nowMs(), first, second, principal.tenant, room];
-    const rows = await store.read('notices.due', (tx) => tx.all(sql.LIST_DUE, params));
+    if (room <= 0 || this.#stopped) return;
+    const rows = await this.#due(room);
     await Promise.all(
       rows.map((row) => this.#begin(String(row['request_id']), row['hook'] as HookName, Number(row['attempts']))),
     );
+  }
+
+  async #due(most: number) {
+    const { store, clock, principal } = this.#context;
+    const [first, second = first] = this.#hooks.keys();
+    if (first === undefined || second === undefined) return [];
+    const params = [clock.nowMs(), first, second, principal.tenant, most];
+    return store.read('notices.due', (tx) => tx.all(sql.LIST_DUE, params));
   }
 
   /** Claims a notice; whoever claimed it tells it, beside whatever else is being told. */
@@ -177,10 +205,14 @@ class Teller {
   ): Promise<void> {
     const { store, clock } = this.#context;
     const told = await this.#told(requestId, hook);
-    const tried = before + 1;
-    const state = told ? 'told' : tried >= this.#patience.attempts ? 'given_up' : 'due';
     const pause = Math.min(LONGEST_PAUSE_MS, this.#patience.pauseMs * 2 ** before);
-    await store.write('notices.settle', (tx) => tx.run(sql.SETTLE, [state, clock.nowMs() + pause, requestId, name]));
+    const due = clock.nowMs() + pause;
+    if (!told && this.#stopping.signal.aborted) {
+      await store.write('notices.release', (tx) => tx.run(sql.RELEASE, [before, due, requestId, name]));
+      return;
+    }
+    const state = told ? 'told' : before + 1 >= this.#patience.attempts ? 'given_up' : 'due';
+    await store.write('notices.settle', (tx) => tx.run(sql.SETTLE, [state, due, requestId, name]));
   }
 
   /** True also where nothing is left to tell: what was decided meanwhile waits no more. */

@@ -39,5 +39,8 @@ export const LIST_DUE = `SELECT request_id, hook, attempts FROM notices n WHERE 
 export const CLAIM = `UPDATE notices SET attempts = attempts + 1, due_at = ?
   WHERE request_id = ? AND hook = ? AND state = 'due' AND due_at <= ?`;
 
+/** attempts, due, request, hook. What was broken off by an end of its process is no failure, and is not counted as one. */
+export const RELEASE = `UPDATE notices SET attempts = ?, due_at = ? WHERE request_id = ? AND hook = ? AND state = 'due'`;
+
 /** state, due, request, hook. */
 export const SETTLE = `UPDATE notices SET state = ?, due_at = ? WHERE request_id = ? AND hook = ? AND state = 'due'`;
