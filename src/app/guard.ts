@@ -15,6 +15,8 @@ export interface GuardBasics {
   readonly waitMs?: number;
   /** Told, once the guard is open, how to ask which runs it holds. */
   readonly onOpen?: (runs: () => readonly string[]) => void;
+  /** How a command of ours is said to whoever looks after the guard. */
+  readonly command?: (text: string) => string;
   readonly clock?: Clock;
   readonly observer?: StoreObserver;
   /** Named fault points, for test harnesses. */
@@ -55,7 +57,8 @@ export async function runGuard(settings: GuardSettings): Promise<number | null> 
   checkOptions('runGuard', settings, GUARD_OPTIONS);
   const { guardStdio } = await loadMcp();
   const { options, close, abandon, damaged } = await openGuard(settings);
-  for (const run of damaged) settings.host.errors.write(`holdfast: ${damagedLine(run)}\n`);
+  const { command = (text: string) => text } = settings;
+  for (const run of damaged) settings.host.errors.write(`holdfast: ${command(damagedLine(run))}\n`);
   try {
     const guard = await guardStdio(settings.server, settings.host, options);
     const code = await guard.ended;
@@ -70,10 +73,10 @@ export async function runGuard(settings: GuardSettings): Promise<number | null> 
 /** The same in front of a server that speaks streamable HTTP, for any number of hosts on this machine. */
 export async function runHttpGuard(settings: HttpGuardSettings): Promise<RunningHttpGuard> {
   checkOptions('runHttpGuard', settings, HTTP_GUARD_OPTIONS);
-  const { url, port, tell } = settings;
+  const { url, port, tell, command = (text: string) => text } = settings;
   const { guardHttp } = await loadMcp();
   const { options, close, abandon, damaged } = await openGuard(settings);
-  for (const run of damaged) tell(damagedLine(run));
+  for (const run of damaged) tell(command(damagedLine(run)));
   try {
     const listener = await guardHttp({ url, port }, { ...options, tell });
     const end = async (): Promise<void> => {
@@ -102,7 +105,7 @@ interface OpenGuard {
 }
 
 async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
-  const { dataDir, observer, faults } = settings;
+  const { dataDir, observer, faults, command } = settings;
   const { readPolicy, sealPolicy } = await loadMcp();
   const policy = readPolicy(settings.policy);
   const filesystem = openFilesystem({ dataDir });
@@ -125,7 +128,17 @@ async function openGuard(settings: GuardBasics): Promise<OpenGuard> {
       }
     };
     return {
-      options: { calls, approvals, filesystem, place, runs, standing, sealed, waitMs },
+      options: {
+        calls,
+        approvals,
+        filesystem,
+        place,
+        runs,
+        standing,
+        sealed,
+        waitMs,
+        ...(command ? { command } : {}),
+      },
       damaged,
       close,
       abandon: () => runtime.close(),

@@ -177,6 +177,7 @@ const GUARD_BASICS: FieldShapes = {
   optional: {
     waitMs: wholeOption(0, LIMITS.guardWaitMs),
     onOpen: functionOption,
+    command: functionOption,
     clock: functionsOption('nowMs'),
     observer: functionOption,
     faults: functionsOption('reach'),

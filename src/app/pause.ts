@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { requireText } from '../core/index.ts';
 import type { ContextSchema, ReadTx, Store } from '../store/index.ts';
 
 /** The one row of an operator's word over a whole data folder. */
@@ -29,8 +30,14 @@ export async function pausedBecause(tx: ReadTx): Promise<string | null> {
   return row ? String(row['reason']) : null;
 }
 
-/** Lets no write start in this data folder, in whatever process, until `unpause`. What has started goes on. */
+const MOST_REASON = 2000;
+
+/**
+ * Lets no write start in this data folder, in whatever process, until `unpause`. What has started goes on. INVALID_VALUE
+ * for a reason that is blank or has more than 2,000 characters: then nothing is paused.
+ */
 export async function pause(store: Store, reason: string): Promise<void> {
+  requireText('reason', reason, MOST_REASON);
   await store.write('controls.pause', async (tx) => void (await tx.run(PAUSE, [reason])));
 }
 

@@ -131,7 +131,9 @@ function callsOf({ documents }: Contents): Inspection['calls'] {
   for (const event of groups.flatMap((group) => objectsOf(group['events']))) {
     if (!(textOf(event, 'type') ?? '').endsWith('proposed')) continue;
     proposed += 1;
-    const name = shown(objectOf(event, 'canonical_arguments')?.['name'], 80) || 'code';
+    // What we export names the tool beside its arguments, of which one may be called `name`.
+    const said = objectOf(event, 'result')?.['tool'] ?? objectOf(event, 'canonical_arguments')?.['name'];
+    const name = shown(said, 80) || 'code';
     names.set(name, (names.get(name) ?? 0) + 1);
   }
   const tools = [...names].map(([name, times]) => ({ name, times })).sort((a, b) => b.times - a.times);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { EffectEntry, EffectVerification, RunVerification } from '../effects/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
-import { moreLine, noneLine } from './pages.ts';
+import { entriesOf, moreLine, noneLine } from './pages.ts';
 import { type RunOptions, withoutAgents } from './with-runtime.ts';
 
 interface ListOptions extends RunOptions {
@@ -44,7 +44,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
   return withoutAgents(context, options, async ({ runtime }) => {
     const { listEffects } = await import('../effects/index.ts');
     const { fail } = await import('../core/index.ts');
-    const limit = Number(options.limit);
+    const limit = entriesOf(options.limit);
     const [runId, effectId, ...more] = options.before?.split('/') ?? [];
     if (options.before !== undefined && (!runId || !effectId || more.length > 0))
       throw fail('INVALID_VALUE', '--before takes RUN/EFFECT, as the page before told it.');

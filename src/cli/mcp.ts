@@ -68,6 +68,7 @@ async function guard(
     speaksProtocol: !('url' in server),
   });
   const settings = {
+    command: (text: string): string => context.output.command(text),
     onOpen: (held: () => readonly string[]): void => {
       runs = held;
     },

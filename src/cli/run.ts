@@ -25,13 +25,18 @@ function run(context: CommandContext, task: string, options: Options): Promise<E
         resolve: `Name one that it has with --agent: ${[...agents.keys()].join(', ')}`,
       });
     const { runtime } = holdfast;
+    const { session } = options;
+    if (session !== undefined) {
+      const { requireSession } = await import('../sessions/index.ts');
+      await runtime.store.read('cli.session', (tx) => requireSession(tx, runtime.principal, session));
+    }
     const { watchedRun } = await import('./watched-run.ts');
     return watchedRun(context, runtime, (listener) =>
       runtime.runs.start(runtime.principal, name, {
         task,
         projectId: runtime.projectId,
         listener,
-        ...(options.session === undefined ? {} : { rootFrameId: options.session }),
+        ...(session === undefined ? {} : { rootFrameId: session }),
       }),
     );
   });

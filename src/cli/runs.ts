@@ -4,7 +4,7 @@ import type { DamagedRun } from '../runs/index.ts';
 import type { CommandContext, ExitCode } from './commands.ts';
 import { damagedRow, runRow } from './run-lines.ts';
 import { tell } from './tell-run.ts';
-import { moreLine, noneLine } from './pages.ts';
+import { entriesOf, moreLine, noneLine } from './pages.ts';
 import { type RunOptions, withAgents, withoutAgents } from './with-runtime.ts';
 
 /** Of one run, at a time: a guard may make a hundred thousand. */
@@ -45,7 +45,7 @@ async function list(context: CommandContext, options: RunOptions & { limit: stri
   return withoutAgents(context, options, async ({ runtime }) => {
     const { viewOfRun, runDocument } = await import('../app/index.ts');
     const { limit: limitText, before } = options;
-    const limit = wholeNumber(limitText, 200, 20);
+    const limit = Math.min(entriesOf(limitText), 200);
     const page = await runtime.runs.list(runtime.principal, before === undefined ? { limit } : { before, limit });
     const views: RunView[] = [];
     const damaged: Pick<DamagedRun, 'runId' | 'code' | 'why'>[] = [...page.damaged];
@@ -85,14 +85,9 @@ async function orDamage(runId: string, view: Promise<RunView>) {
   }
 }
 
-function wholeNumber(text: string, most: number, standard: number): number {
-  const value = Number(text);
-  return Number.isInteger(value) && value >= 1 ? Math.min(value, most) : standard;
-}
-
 async function show(context: CommandContext, runId: string, options: ShowOptions): Promise<ExitCode> {
   const { limit: limitText, before } = options;
-  const limit = wholeNumber(limitText, MOST_CALLS, MOST_CALLS);
+  const limit = Math.min(entriesOf(limitText), MOST_CALLS);
   return withoutAgents(context, options, async ({ runtime }) => {
     const { viewOfRun } = await import('../app/index.ts');
     const page = before === undefined ? { limit } : { limit, after: before };

@@ -48,6 +48,19 @@ async function whileLooking(folder: string, body: () => Promise<void>): Promise<
   writeFileSync(join(folder, 'seen'), '');
 }
 
+check(
+  'a pause with a reason that cannot be kept says which, and one with a reason that can be is in force',
+  async (t) => {
+    const { json } = await configuredFolder(t, AGENT);
+    for (const reason of ['', ' ', 'x'.repeat(2001)]) {
+      const { exit, document } = await json('pause', '--reason', reason);
+      assert.deepEqual([exit, document.error?.code], [2, 'INVALID_VALUE']);
+      assert.match(JSON.stringify(document.error), /reason must/);
+    }
+    assert.equal((await json('pause', '--reason', 'x'.repeat(2000))).exit, 0);
+  },
+);
+
 check('a pause by the command holds back the write of a run in another process, and is undone by it', async (t) => {
   const { folder, json } = await configuredFolder(t, AGENT);
   const letters = join(folder, 'letters.txt');

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ORACLE_FOLDER } from '../archive/support/packages.ts';
 import { Holdfast } from '../../src/index.ts';
-import { assert, check, holdfast, temporaryFolder } from '../support/index.ts';
+import { assert, check, configuredFolder, holdfast, LETTER_AGENT, temporaryFolder } from '../support/index.ts';
 
 check('a package is imported locked, exported again, and trusted by a confirmed act alone', async (t) => {
   const folder = await temporaryFolder(t);
@@ -24,6 +24,18 @@ check('a package is imported locked, exported again, and trusted by a confirmed 
   const trusted = await command('sessions', 'trust', session, '--yes');
   assert.deepEqual([trusted.exit, trusted.document['trust_state']], [0, 'trusted']);
   assert.equal((await command('export', session, '--to', join(folder, 'trusted.zip'))).exit, 0);
+});
+
+check('an inspected package names the tools that were called, also where an argument is called `name`', async (t) => {
+  const agent = LETTER_AGENT.replaceAll("to: { type: 'string' }", "name: { type: 'string' }")
+    .replace("['to'], additional", "['name'], additional")
+    .replace("editable: ['to'],", '')
+    .replace("arguments: { to: 'Ada' }", "arguments: { name: 'Ada' }");
+  const { json } = await configuredFolder(t, agent);
+  const { document } = await json('run', 'Write to Ada.');
+  assert.equal((await json('export', String(document['session_id']), '--to', 'out.zip')).exit, 0);
+  const inspected = await json('inspect', 'out.zip');
+  assert.deepEqual((inspected.document['calls'] as { tools: unknown }).tools, [{ name: 'post', times: 1 }]);
 });
 
 check('a locked session is shown as locked, and nobody is asked for what would be refused in it', async (t) => {

@@ -3,7 +3,7 @@ import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
 import { createToken } from '../../src/principals/index.ts';
 import { ensureTenant } from '../../src/store/index.ts';
 import { LIMITS } from '../../src/core/index.ts';
-import { assert, check, holdfast } from '../support/index.ts';
+import { assert, check, configuredFolder, holdfast, LETTER_AGENT } from '../support/index.ts';
 
 const NEXT = /^More: holdfast (.*)$/m;
 
@@ -47,5 +47,20 @@ check(
       );
     assert.equal(await said('operations', 'list'), 'There are none.\n');
     assert.equal(await said('operations', 'list', '--before', '1'), 'There are no more.\n');
+  },
+);
+
+check(
+  'a number of entries that is none is refused by every list, and a session that is not there by its own name',
+  async (t) => {
+    const { json } = await configuredFolder(t, LETTER_AGENT);
+    const lists = ['runs', 'sessions', 'operations', 'effects', 'rules'].map((group) => [group, 'list']);
+    for (const list of [...lists, ['runs', 'show', 'r']])
+      for (const limit of ['0', 'many', '-1', '1.5']) {
+        const { exit, document } = await json(...list, '--limit', limit);
+        assert.deepEqual([exit, document.error?.code], [2, 'INVALID_VALUE'], `${list.join(' ')} ${limit}`);
+      }
+    const { document } = await json('run', 'Write to Ada.', '--session', 'nothing');
+    assert.equal(document.error?.code, 'SESSION_NOT_FOUND');
   },
 );

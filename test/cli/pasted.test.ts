@@ -1,9 +1,12 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { withGiven } from '../../src/cli/given-options.ts';
 import { assert, check, configuredFolder, holdfast, installedCommand, LETTER_AGENT } from '../support/index.ts';
+
+const SERVER = join(import.meta.dirname, '..', 'fixtures', 'mcp', 'guarded-server.ts');
 
 /** A folder whose data and configuration have names that only options tell; `paste` runs a command as a shell takes it. */
 async function named(t: TestContext) {
@@ -102,4 +105,21 @@ check('backup, doctor, migrate and restore work on the folder that the configura
   assert.equal(broken.document.error?.code, 'CONFIG_INVALID', 'a backup of another folder is none');
   assert.match(JSON.stringify(broken.document.error), /--data-dir/);
   assert.equal((await json('backup', '--to', 'again.db', '--data-dir', 'elsewhere')).exit, 0);
+});
+
+check('what a guard says on standard error to decide a call by works as it is pasted', async (t) => {
+  const { folder, paste } = await named(t);
+  const policy = { version: 1, name: 'p', revision: '1', server: 'world' };
+  writeFileSync(join(folder, 'holdfast.policy.json'), JSON.stringify(policy));
+  const guard = [installedCommand(), 'mcp', '--wait', '0', '--data-dir', 'our data', '--', process.execPath, SERVER];
+  const child = spawn(process.execPath, [...guard, 'world.jsonl'], { cwd: folder });
+  t.after(() => child.kill('SIGKILL'));
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write', arguments: { id: 1 } } };
+  child.stdin.write(`${JSON.stringify(call)}\n`);
+  while (!/to decide: .*\n/.test(said)) await once(child.stderr, 'data');
+  const command = commandIn(said, /to decide: /);
+  assert.match(command, /^holdfast approvals approve --data-dir 'our data' [0-9a-f]{32}$/);
+  assert.equal(paste(command).status, 0);
 });

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
 import { Holdfast } from '../../src/index.ts';
 import { beginTurn, openSession } from '../../src/sessions/index.ts';
@@ -107,6 +108,18 @@ check('a session with runs is deleted whole, what stays is named, and what is un
   const kept = await sessions('delete', other.view.sessionId, '--yes');
   assert.equal((kept.document['error'] as Document)['code'], 'SESSION_UNRESOLVED');
   assert.equal((await sessions('show', other.view.sessionId)).exit, 0);
+});
+
+check('a session that is deleted is told so, whatever becomes of what nothing names any more', async (t) => {
+  const { root, dataDir, workspace, sessions } = await world(t);
+  assert.equal((await sessions('checkpoint', root, '--workspace', workspace)).exit, 0);
+  const database = new DatabaseSync(join(dataDir, 'holdfast.db'));
+  database.exec(`UPDATE workspace_trees SET captured_at = 1;
+    CREATE TRIGGER full BEFORE DELETE ON workspace_trees BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`);
+  database.close();
+  const deleted = await sessions('delete', root, '--yes');
+  assert.deepEqual([deleted.exit, deleted.document['deleted']], [0, true]);
+  assert.equal((await sessions('show', root)).exit, 2);
 });
 
 check('a revert names what it does not undo, in text and in JSON', async (t) => {

@@ -26,6 +26,8 @@ export interface GuardOptions {
   readonly sealed: SealedPolicy;
   /** One line for the person at the guard's standard error. */
   readonly tell: (line: string) => void;
+  /** How a command of ours is said there, so that it finds this data folder when it is pasted. */
+  readonly command?: (text: string) => string;
   /** How long a held call keeps its host waiting before it is told to come back. Milliseconds. */
   readonly waitMs: number;
 }

@@ -59,6 +59,7 @@ export interface CallsOfGuardOptions {
   readonly sealed: SealedPolicy;
   readonly deliveries: Deliveries;
   readonly tell: (line: string) => void;
+  readonly command?: (text: string) => string;
   readonly waitMs: number;
 }
 
@@ -219,7 +220,8 @@ export class CallsOfGuard {
       requestId: request.action.requestId,
     };
     this.#held.hold(now);
-    const how = `holdfast approvals approve ${now.requestId}`;
+    const { command = (text: string) => text } = this.#options;
+    const how = command(`holdfast approvals approve ${now.requestId}`);
     this.#options.tell(
       `held: ${displayText(call.message.name)}: ${displayText(request.action.reason)}; to decide: ${how}`,
     );
