@@ -61,7 +61,15 @@ export function agentOf(options: AgentOptions): Agent {
   };
 }
 
-function budgetsOf({ maxTokens = null, maxCostMicros = null, maxWallMs = null }: Partial<RunBudgets>): RunBudgets {
+function budgetsOf(given: Partial<RunBudgets>): RunBudgets {
+  const { maxTokens = null, maxCostMicros = null, maxWallMs = null, ...others } = given;
+  const [unknown] = Object.keys(others);
+  // A bound that is misspelled would be none.
+  if (unknown !== undefined)
+    throw fail(
+      'INVALID_VALUE',
+      `budgets.${unknown.slice(0, 64)} is not known: maxTokens, maxCostMicros and maxWallMs are.`,
+    );
   for (const [field, bound] of Object.entries({ maxTokens, maxCostMicros, maxWallMs }))
     if (bound !== null) whole(`budgets.${field}`, bound, 1, Number.MAX_SAFE_INTEGER);
   return { maxTokens, maxCostMicros, maxWallMs };

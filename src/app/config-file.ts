@@ -1,9 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { fail, HoldfastError } from '../core/index.ts';
+import { checkOptions, fail, HoldfastError } from '../core/index.ts';
 import type { HttpServer, McpPolicies, StdioServer } from '../mcp/index.ts';
 import type { AgentOptions, HoldfastOptions } from './holdfast.ts';
+import { CONFIGURED_OPTIONS } from './option-shapes.ts';
 
 /** An MCP server whose tools the agents of a configuration may call. */
 export interface McpServerConfig {
@@ -48,6 +49,29 @@ const FIELDS: ReadonlySet<string> = new Set([
   'telemetry',
 ]);
 
+const AGENT_FIELDS: Readonly<Record<keyof AgentConfig, true>> = {
+  name: true,
+  model: true,
+  tools: true,
+  instructions: true,
+  settings: true,
+  maxTurns: true,
+  askForEach: true,
+  budgets: true,
+  costOf: true,
+  retries: true,
+  children: true,
+  childMode: true,
+  maxParallelChildren: true,
+  sideBranchMaxTurns: true,
+  compactAboveTokens: true,
+  purpose: true,
+  checkpoints: true,
+  autonomy: true,
+  listener: true,
+  mcpServers: true,
+};
+
 /**
  * Loads the configuration that is named, or the one of the working folder; null where there is none. It is a program
  * of the user's and runs as such. Throws CONFIG_MISSING for a named file that is not there, CONFIG_INVALID for one
@@ -83,5 +107,15 @@ function checkConfig(value: unknown): HoldfastConfig {
     throw fail('CONFIG_INVALID', `The configuration has a field that is not known: ${unknown.slice(0, 64)}.`);
   if (!('agents' in value) || !Array.isArray(value.agents))
     throw fail('CONFIG_INVALID', 'The configuration must have a list of agents.');
+  checkOptions('the configuration', value, CONFIGURED_OPTIONS);
+  // One that is misspelled would be passed over, and what it should have bounded, or held, would not be.
+  for (const agent of value.agents as readonly object[])
+    refuseUnknown('An agent of the configuration', agent, AGENT_FIELDS);
   return value as HoldfastConfig;
+}
+
+function refuseUnknown(what: string, given: object, known: Readonly<Record<string, true>>): void {
+  const unknown = Object.keys(given).find((field) => !Object.hasOwn(known, field));
+  if (unknown !== undefined)
+    throw fail('CONFIG_INVALID', `${what} has a field that is not known: ${unknown.slice(0, 64)}.`);
 }

@@ -47,14 +47,18 @@ function wantsJson(argv: readonly string[]): boolean {
   return (end === -1 ? argv : argv.slice(0, end)).includes('--json');
 }
 
+/** What Node.js ends with where something is awaited that can never come. */
+const UNSETTLED = 13;
+
 /**
- * For a process that something ended before its command was done, such as a configuration by `process.exit`: says so,
+ * For a process that ended before its command was done, such as by a configuration that calls `process.exit`: says so,
  * where nobody said more, and gives the exit code: never 0.
  */
 export function endedEarly(code: number, terminal: Terminal): number {
-  if (code !== 0) return code;
-  const message = 'Something ended the process before its command was done.';
-  const resolve = 'Look for what ends the process in the configuration or a tool, and let it throw instead.';
+  if (code !== 0 && code !== UNSETTLED) return code;
+  const message = 'The process ended before its command was done.';
+  const resolve =
+    'Look for what ends the process, or waits for what never comes, in the configuration or a tool, and let it throw instead.';
   const line = `UNEXPECTED: ${message}\n  what resolves it: ${resolve}`;
   outputs.get(terminal)?.ending({ code: 'UNEXPECTED', message, retryable: false, resolve }, line);
   return 2;

@@ -21,11 +21,17 @@ export async function parse(
     if (entry.name === asked) await load(command, entry, context);
   }
   try {
-    await program.parseAsync([...argv], { from: 'user' });
+    await program.parseAsync(helpAsOption(argv), { from: 'user' });
   } catch (error) {
     // Help that was asked for is no error.
     if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
   }
+}
+
+/** Help of a command in a group is the same as its `--help`: commander's own `help` knows the first word alone. */
+function helpAsOption(argv: readonly string[]): string[] {
+  const [first, group, leaf] = argv;
+  return first === 'help' && group !== undefined && leaf !== undefined ? [group, leaf, '--help'] : [...argv];
 }
 
 /** The command that is asked for: the first word, or after `help` the second. */

@@ -103,10 +103,10 @@ check(
     assert.deepEqual([audit.exit, audit.document.error?.code], [2, 'UNEXPECTED'], 'nobody takes it for a passed audit');
     const said = await loading.holdfast('audit');
     assert.deepEqual([said.exit, said.stdout], [2, '']);
-    assert.match(
-      said.stderr,
-      /^UNEXPECTED: Something ended the process before its command was done\.\n {2}what resolves/,
-    );
+    assert.match(said.stderr, /^UNEXPECTED: The process ended before its command was done\.\n {2}what resolves/);
+    const waiting = await configuredFolder(t, `await new Promise(() => undefined);${LETTER_AGENT}`);
+    const never = await waiting.json('audit');
+    assert.deepEqual([never.exit, never.document.error?.code], [2, 'UNEXPECTED']);
     assert.equal((await holdfast('runs', 'list')).exit, 0);
   },
 );
