@@ -155,7 +155,6 @@ async function assemble(
     dataDir,
     context: sessions,
     histories,
-    given: options.workspaceOf,
     env: options.secretsIn ?? process.env,
     tools,
     faults,

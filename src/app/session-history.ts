@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import type { FaultPoints } from '../core/index.ts';
 import {
   SessionArtifacts,
@@ -34,9 +34,23 @@ export function openHistories(of: {
   const { clock, ids } = context;
   const workspaces = new WorkspaceStore({ store, folder: join(dataDir, DATA_FILES.workspaces), clock, ids, faults });
   const pen = new SessionPen(store, context);
-  const directoryOf = async (rootFrameId: string): Promise<string | null> =>
-    given?.(rootFrameId) ?? store.read('app.workspace', (tx) => workspaceOf(tx, rootFrameId));
+  const directoryOf = async (rootFrameId: string): Promise<string | null> => {
+    const named = given?.(rootFrameId) ?? null;
+    if (named !== null) return named;
+    const bound = await store.read('app.workspace', (tx) => workspaceOf(tx, rootFrameId));
+    return bound === null ? null : inThisFolder(dataDir, rootFrameId, bound);
+  };
   const history = new SessionHistory({ store, context, pen, workspaces, directoryOf, faults });
   const artifacts = new SessionArtifacts({ store, context, workspaces });
   return { history, workspaces, pen, directoryOf, artifacts };
+}
+
+/** The folder that an imported session works in unless it was bound to another one. */
+export const importedWorkspace = (dataDir: string, rootFrameId: string): string =>
+  join(dataDir, DATA_FILES.imports, rootFrameId, 'workspace');
+
+/** An import's own folder lies in the data folder, wherever that was moved or copied to since. */
+function inThisFolder(dataDir: string, rootFrameId: string, bound: string): string {
+  const isOwn = bound.endsWith(importedWorkspace(sep, rootFrameId));
+  return isOwn ? importedWorkspace(dataDir, rootFrameId) : bound;
 }

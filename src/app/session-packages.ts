@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { type FaultPoints, isSecretKey, nodeFileSystem } from '../core/index.ts';
 import { autonomyPort, SessionPackages } from '../packages/index.ts';
-import { type SessionContext, workspaceOf } from '../sessions/index.ts';
+import type { SessionContext } from '../sessions/index.ts';
 import type { Store } from '../store/index.ts';
 import type { ToolRegistry } from '../tools/index.ts';
 import { DATA_FILES } from './data-folder.ts';
-import type { Histories } from './session-history.ts';
+import { type Histories, importedWorkspace } from './session-history.ts';
 
 /** Puts together what exports and imports the sessions of one data folder. `env` is searched for secrets to keep. */
 export function openSessionPackages(of: {
@@ -13,23 +13,21 @@ export function openSessionPackages(of: {
   readonly dataDir: string;
   readonly context: SessionContext;
   readonly histories: Histories;
-  readonly given: ((rootFrameId: string) => string | null) | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly tools: ToolRegistry;
   readonly faults: FaultPoints;
 }): SessionPackages {
   const { store, dataDir, context, histories, faults, env, tools } = of;
-  const imports = join(dataDir, DATA_FILES.imports);
   return new SessionPackages({
     store,
     sessions: context,
     clock: context.clock,
     ids: context.ids,
     workspaces: histories.workspaces,
-    importsFolder: imports,
+    importsFolder: join(dataDir, DATA_FILES.imports),
     stagingFolder: join(dataDir, DATA_FILES.staging),
-    workspaceOf: async (root) => of.given?.(root) ?? store.read('app.workspace', (tx) => workspaceOf(tx, root)),
-    importedWorkspaceOf: (root) => join(imports, root, 'workspace'),
+    workspaceOf: histories.directoryOf,
+    importedWorkspaceOf: (root) => importedWorkspace(dataDir, root),
     configuredSecrets: () => secretsOf(env),
     secretTools: () => tools.withSecretFields(),
     autoMode: autonomyPort(context),

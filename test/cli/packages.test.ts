@@ -1,3 +1,4 @@
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ORACLE_FOLDER } from '../archive/support/packages.ts';
@@ -99,5 +100,39 @@ check(
     assert.match(refused.stderr, /^IMPORT_UNFINISHED/);
     assert.ok(refused.stderr.includes(command), refused.stderr);
     assert.equal((await run('sessions', 'delete', session, '--yes')).exit, 0);
+  },
+);
+
+check(
+  'an imported session works in its data folder wherever that was moved, and no package leaves without its files',
+  async (t) => {
+    const folder = await temporaryFolder(t);
+    const before = join(folder, 'before');
+    await (await Holdfast.open({ dataDir: before })).close();
+    const run = async (dataDir: string, ...args: string[]) => {
+      const { exit, stdout } = await holdfast([...args, '--json'], {
+        cwd: folder,
+        env: { HOLDFAST_DATA_DIR: dataDir },
+      });
+      return { exit, document: JSON.parse(stdout) as Record<string, unknown> };
+    };
+    const imported = await run(before, 'import', join(ORACLE_FOLDER, 'b-notebook.zip'));
+    const session = String(imported.document['root_frame_id']);
+    await run(before, 'sessions', 'trust', session, '--yes');
+    const filesOf = async (dataDir: string, file: string): Promise<unknown> => {
+      assert.equal((await run(dataDir, 'export', session, '--to', join(folder, file))).exit, 0);
+      return (await run(dataDir, 'inspect', join(folder, file))).document['workspace'];
+    };
+    const workspace = await filesOf(before, 'before.zip');
+    const after = join(folder, 'after');
+    renameSync(before, after);
+    assert.deepEqual(await filesOf(after, 'after.zip'), workspace);
+    assert.equal((await run(after, 'sessions', 'checkpoint', session)).exit, 0);
+    rmSync(join(after, 'session-imports', session, 'workspace'), { recursive: true });
+    const refused = await run(after, 'export', session, '--to', join(folder, 'none.zip'));
+    const { code, resolve } = refused.document['error'] as { code: string; resolve: string };
+    assert.equal(code, 'SESSION_NOT_EXPORTABLE');
+    assert.match(resolve, /holdfast sessions checkpoint [0-9a-f]{32} --workspace FOLDER/);
+    assert.equal(existsSync(join(folder, 'none.zip')), false);
   },
 );

@@ -65,14 +65,20 @@ export class ExportStages {
     this.session = session;
   }
 
-  /** The workspace as it is now; null where the session has none. */
+  /** The workspace as it is now; null where the session has none. What is not there is not taken for an empty one. */
   async captureWorkspace(): Promise<{ readonly treeId: string; readonly tree: WorkspaceTree } | null> {
     const { files, workspaceOf, workspaces } = this.context;
     const directory = await workspaceOf(this.session.rootFrameId);
-    if (directory === null || !isFolder(files, directory)) return null;
+    if (directory === null) return null;
+    if (!isFolder(files, directory)) throw withoutWorkspace(this.session.rootFrameId);
     return workspaces.capture(directory);
   }
 }
+
+const withoutWorkspace = (root: string): Error =>
+  fail('SESSION_NOT_EXPORTABLE', 'The session cannot travel: the folder that it works in is not there.', {
+    resolve: `Put the folder back, or name another: holdfast sessions checkpoint ${root} --workspace FOLDER`,
+  });
 
 function isFolder(files: PackageContext['files'], path: string): boolean {
   try {
