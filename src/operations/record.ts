@@ -1,4 +1,4 @@
-import { requireUnixSeconds } from '../core/index.ts';
+import { isBlank, requireUnixSeconds } from '../core/index.ts';
 import { readStoredJson, recordBroken, requireEvidence } from './evidence.ts';
 import { requireRecord } from './host-context.ts';
 import type { ReadTx, Tx } from '../store/index.ts';
@@ -38,6 +38,7 @@ export async function keepDownstreamReceipt(
     kept.producerRevision === receipt.producerRevision &&
     kept.effectRevision === receipt.effectRevision;
   if (!agrees) throw recordBroken('another downstream receipt is kept for its scope');
+  if (isBlank(kept.resourceRevision)) throw recordBroken('its downstream receipt has no resource revision');
   return kept;
 }
 

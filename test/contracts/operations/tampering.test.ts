@@ -4,7 +4,7 @@ import { ANTHROPIC, refundCall, T0, USER } from '../../fixtures/refund-desk/call
 import type { RefundDesk } from '../../fixtures/refund-desk/desk.ts';
 import { errorKind } from '../../fixtures/refund-desk/error-kinds.ts';
 import { REFUND_SPEC } from '../../fixtures/refund-desk/refund-tool.ts';
-import { assert, contract } from '../../support/index.ts';
+import { assert, check, contract } from '../../support/index.ts';
 import { freshDesk, statusRefIn } from './desk.ts';
 
 const ZEROS = '0'.repeat(64);
@@ -172,4 +172,12 @@ contract('OPS-162 OPS-163 OPS-164', 'an orphan receipt is named by an opaque ref
     SECRETS.filter((secret) => text.includes(secret)),
     [],
   );
+});
+
+check('a worker that finds a downstream receipt without a resource revision stops, as a query does', async (t) => {
+  const { desk } = await freshDesk(t);
+  const statusRef = await stored(desk, 'after_downstream_commit');
+  await tamper(desk, 'downstream_receipts', { resource_revision: ' ' });
+  await assert.rejects(desk.operations.process(statusRef, { workerId: 'worker', now: T0 + 30 }), isBroken);
+  assert.equal((await desk.operations.counts()).local_receipts, 0);
 });
