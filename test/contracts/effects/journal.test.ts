@@ -244,3 +244,18 @@ check('a log that is not durable has no path and makes nothing', async (t) => {
   assert.equal(existsSync(join(folder, 'fx')), false);
   assert.equal((await (log as EffectLog).history()).claims.length, 1);
 });
+
+check('work of which another process tells while a recovery looks is left alone by it', async (t) => {
+  const { log, made, load } = await withOneClaim(t);
+  const recovering = await load();
+  t.after(() => recovering.close());
+  const look = recovering.history.bind(recovering);
+  recovering.history = async () => {
+    const before = await look();
+    await log.outcome({ effectId: made.effectId, execution: 'running', impact: 'possible' });
+    return before;
+  };
+  assert.deepEqual(await recovering.recoverInterrupted(), []);
+  const outcomes = (await (await load()).history()).outcomes.map(({ execution }) => execution);
+  assert.deepEqual(outcomes, ['running']);
+});
