@@ -55,7 +55,8 @@ async function* partsOf(stream: AiSdkStream): AsyncGenerator<AiSdkStreamPart> {
 function providerFailed(cause: unknown): HoldfastError {
   const status: unknown =
     typeof cause === 'object' && cause !== null && 'statusCode' in cause ? cause.statusCode : undefined;
-  const text = typeof status === 'number' ? ` with HTTP status ${status}` : '';
+  // One that failed after a good head broke off: its status says nothing of that.
+  const text = typeof status === 'number' && status >= 400 ? ` with HTTP status ${status}` : '';
   return fail('MODEL_FAILED', `The model provider failed${text}.`, { cause });
 }
 

@@ -23,6 +23,7 @@ import {
   type ModelUsage,
   type ProposedCall,
   type ProviderMetadata,
+  type ReplyPart,
 } from './model.ts';
 import { PartsReader } from './parts-reader.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -37,7 +38,7 @@ export interface ReadTurnOptions {
 /**
  * Asks a model for one turn and reads it to its end, counting before keeping: calls, arguments, text, metadata, parts,
  * events, time. Throws `MODEL_REPLY_TOO_LARGE` (with the bound's name), `MODEL_REPLY_INVALID` (no finish, a call without
- * an id, one id twice, text or metadata that cannot be kept), `MODEL_FAILED`, or `MODEL_STOPPED` when the signal or the
+ * an id, one id twice, a cut before the last call's arguments, text or metadata that cannot be kept), `MODEL_FAILED`, or `MODEL_STOPPED` when the signal or the
  * time-out ended it. Arguments are not read here: malformed ones and unknown tools are answered to the model, call by
  * call.
  */
@@ -138,9 +139,17 @@ class TurnReader {
     within('modelReplyCodeUnits', this.#units);
   }
 
+  /** Arguments that were cut are no JSON, and told to the model; those that had not begun would read as none at all. */
+  #isCutInCall(reason: FinishReason, last: ReplyPart | undefined): boolean {
+    if (!CUT.has(reason) || last?.type !== 'call') return false;
+    return hasNoArguments(this.#calls.get(last.callId)?.argumentsText ?? '');
+  }
+
   reply(): ModelReply {
     if (this.#finish === null) throw invalid('it ended early');
     const { parts } = this.#parts;
+    if (this.#isCutInCall(this.#finish.reason, parts.at(-1)))
+      throw invalid('it was cut before the arguments of its last call');
     // Whole texts: a stream may cut between the halves of a pair.
     const said = parts.filter((part) => part.type !== 'call');
     for (const { text } of said)
@@ -154,6 +163,14 @@ class TurnReader {
       usage: this.#finish.usage,
     };
   }
+}
+
+const CUT: ReadonlySet<FinishReason> = new Set<FinishReason>(['length', 'content_filter']);
+
+/** Blank text counts as an empty object where a call is read; some providers write the object themselves. */
+function hasNoArguments(text: string): boolean {
+  const said = text.trim();
+  return said === '' || (said.startsWith('{') && said.slice(1).trim() === '}');
 }
 
 const reasoningOf = ({ text, providerMetadata }: ModelReasoning): ModelReasoning =>

@@ -70,10 +70,14 @@ function askOnce(
   });
 }
 
-/** Asking again helps where the provider failed, but not where it says that the request itself is wrong. */
+/**
+ * Asking again helps where the provider failed, or its connection did (there is then no status, or that of an answer that
+ * broke off), but not where it says that the request itself is wrong.
+ */
 function mayHelp(error: unknown): boolean {
   if (!(error instanceof HoldfastError) || error.code !== 'MODEL_FAILED') return false;
   const { cause } = error;
-  const status = typeof cause === 'object' && cause !== null && 'statusCode' in cause ? Number(cause.statusCode) : 500;
+  const status = typeof cause === 'object' && cause !== null && 'statusCode' in cause ? cause.statusCode : undefined;
+  if (typeof status !== 'number' || status < 400) return true;
   return status >= 500 || status === 408 || status === 409 || status === 429;
 }

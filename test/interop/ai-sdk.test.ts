@@ -285,6 +285,12 @@ check('a stream that never ends is given up at a bound, and its reader is cancel
   assert.ok(cancelled);
 });
 
+check('a stream that broke after a good head is not told as a failure of that status', async () => {
+  const broken = Object.assign(new Error('terminated'), { statusCode: 200 });
+  const told = readTurn(aiSdkModel(mock({ type: 'error', error: broken })), request());
+  await assert.rejects(told, { code: 'MODEL_FAILED', message: 'The model provider failed.' });
+});
+
 async function withServer(
   answers: readonly ChatAnswer[],
   body: (server: ChatServer, model: AiSdkLanguageModel) => Promise<void>,

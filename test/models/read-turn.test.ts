@@ -275,3 +275,17 @@ check('a turn that is over, well or not, leaves no listener at the signal of its
   assert.equal(await codeOf(streaming(), signal), 'MODEL_REPLY_INVALID');
   assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
+
+check(
+  'a reply that was cut where its last call had no arguments yet is refused: nobody knows what they would be',
+  async () => {
+    const end = (reason: string) => ({ ...FINISH, reason });
+    for (const reason of ['length', 'content_filter'])
+      for (const none of ['', ' ', '{}', '{ }\n'])
+        assert.equal(await codeOf(streaming(call('1'), call('2', none), end(reason))), 'MODEL_REPLY_INVALID', none);
+    assert.equal(await codeOf(streaming(call('1', ''), call('2', '{"n":1}'), end('length'))), 'read');
+    assert.equal(await codeOf(streaming(call('1', ''), { type: 'text', text: 'and so' }, end('length'))), 'read');
+    for (const reason of ['stop', 'tool_calls', 'other'])
+      assert.equal(await codeOf(streaming(call('1', ''), end(reason))), 'read');
+  },
+);

@@ -50,21 +50,27 @@ check('after its retries a failing model ends the run as failed, to be resumed',
   assert.equal(run.status, 'completed');
 });
 
-check('a request that the provider calls wrong is not asked again', async (t) => {
-  const { holdfast } = await openDesk(t);
-  for (const [statusCode, asked] of [
-    [400, 1],
-    [401, 1],
-    [429, 4],
-    [503, 4],
-  ] as const) {
-    const refuse = (): Error => fail('MODEL_FAILED', 'No.', { cause: Object.assign(new Error('x'), { statusCode }) });
-    const { model, seen } = failing(9, () => 'hello', refuse);
-    const run = await holdfast.agent({ name: `a${statusCode}`, model, retries }).run('go');
-    assert.equal(run.status, 'failed');
-    assert.equal(seen.asked, asked, String(statusCode));
-  }
-});
+check(
+  'a request that the provider calls wrong is not asked again, and a connection that failed or broke is',
+  async (t) => {
+    const { holdfast } = await openDesk(t);
+    for (const [statusCode, asked] of [
+      [400, 1],
+      [401, 1],
+      [429, 4],
+      [503, 4],
+      // A connection that was refused, and a stream that broke after its head: AI SDK errors have both fields all the same.
+      [undefined, 4],
+      [200, 4],
+    ] as const) {
+      const refuse = (): Error => fail('MODEL_FAILED', 'No.', { cause: Object.assign(new Error('x'), { statusCode }) });
+      const { model, seen } = failing(9, () => 'hello', refuse);
+      const run = await holdfast.agent({ name: `a${statusCode}`, model, retries }).run('go');
+      assert.equal(run.status, 'failed');
+      assert.equal(seen.asked, asked, String(statusCode));
+    }
+  },
+);
 
 check('text is heard as it comes, before the turn has ended', async (t) => {
   const { holdfast } = await openDesk(t);
