@@ -8,8 +8,8 @@ export interface SaidAtPrompt {
   readonly message?: string;
 }
 
-/** Shows one request and asks; null when the person leaves it undecided. */
-export async function askAtPrompt(request: ShownRequest): Promise<SaidAtPrompt | null> {
+/** Shows one request and asks; null when the person leaves it undecided, or the signal ends the asking. */
+export async function askAtPrompt(request: ShownRequest, signal: AbortSignal): Promise<SaidAtPrompt | null> {
   const outdated = request.outdated === null ? '' : `\n${request.outdated} Reject it, to be asked anew.`;
   clack.note(
     `${request.argumentsText}\n\n${request.reason}${outdated}\ndigest ${request.digest}`,
@@ -17,6 +17,7 @@ export async function askAtPrompt(request: ShownRequest): Promise<SaidAtPrompt |
   );
   const answer = await clack.select({
     message: 'May it?',
+    signal,
     options: [
       { value: 'approve', label: 'Approve exactly this' },
       ...(request.editable.length > 0
@@ -28,12 +29,13 @@ export async function askAtPrompt(request: ShownRequest): Promise<SaidAtPrompt |
   });
   if (clack.isCancel(answer) || answer === 'later') return null;
   if (answer === 'approve') return { decision: 'approve' };
-  return answer === 'edit' ? askForEdit(request) : askForReason();
+  return answer === 'edit' ? askForEdit(request, signal) : askForReason(signal);
 }
 
-async function askForEdit(request: ShownRequest): Promise<SaidAtPrompt | null> {
+async function askForEdit(request: ShownRequest, signal: AbortSignal): Promise<SaidAtPrompt | null> {
   const text = await clack.text({
     message: 'The whole arguments, as they should be',
+    signal,
     initialValue: request.argumentsText,
     validate: (value) => (readObject(value ?? '') ? undefined : 'This must be a JSON object.'),
   });
@@ -50,8 +52,8 @@ function readObject(text: string): JsonObject | null {
   }
 }
 
-async function askForReason(): Promise<SaidAtPrompt | null> {
-  const message = await clack.text({ message: 'Why not? The model reads it; it may stay empty.' });
+async function askForReason(signal: AbortSignal): Promise<SaidAtPrompt | null> {
+  const message = await clack.text({ message: 'Why not? The model reads it; it may stay empty.', signal });
   if (clack.isCancel(message)) return null;
   return message.trim() === '' ? { decision: 'reject' } : { decision: 'reject', message };
 }

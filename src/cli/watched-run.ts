@@ -35,35 +35,48 @@ async function carriedOn(
   let handle = await begin(listener);
   const runId = (): string => handle.runId;
   const unhookExit = watchForEarlyEnd(context, runId);
-  const unhook = stopOnInterrupt(context, runtime, runId, unhookExit);
+  const interrupt = stopOnInterrupt(context, runtime, runId, unhookExit);
+  const view = (): Promise<RunView> => viewOfRun(runtime, runtime.principal, runId());
   try {
     return await namingRun(runId(), async () => {
       for (;;) {
         await handle.ended;
-        const view = await viewOfRun(runtime, runtime.principal, runId());
-        if (!(await decideHere(context, runtime, view))) return tell(context, view);
+        const decided = await decideHere(context, runtime, await view(), interrupt.signal);
+        await interrupt.stopped();
+        // While a person was asked the run may have been stopped, or decided by somebody else.
+        if (!decided || interrupt.signal.aborted) return tell(context, await view());
         handle = await runtime.runs.resume(runtime.principal, runId(), listener);
       }
     });
   } finally {
-    unhook();
+    interrupt.unhook();
     unhookExit();
   }
 }
 
-/** Asks about everything that waits; false where nobody is there to ask, or nothing waits. */
-async function decideHere(context: CommandContext, runtime: Runtime, view: RunView): Promise<boolean> {
+/** Asks about everything that waits; false where nobody is there to ask, or nothing waits. The signal ends the asking. */
+async function decideHere(
+  context: CommandContext,
+  runtime: Runtime,
+  view: RunView,
+  signal: AbortSignal,
+): Promise<boolean> {
   const waits = view.status === 'waiting_confirmation' || view.pending.length > 0;
-  if (!waits || context.output.json || !isInteractive(context.terminal)) return false;
-  for (const request of view.pending) if (!(await decideOne(context, runtime, request))) return false;
+  if (!waits || signal.aborted || context.output.json || !isInteractive(context.terminal)) return false;
+  for (const request of view.pending) if (!(await decideOne(context, runtime, request, signal))) return false;
   return true;
 }
 
 /** Whoever typed a wrong edit, or allowed what no longer fits, is asked again; a request that is over by now is told, and the run goes on with what it is. */
-async function decideOne(context: CommandContext, runtime: Runtime, request: ShownRequest): Promise<boolean> {
+async function decideOne(
+  context: CommandContext,
+  runtime: Runtime,
+  request: ShownRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { requestId, digest } = request;
   for (;;) {
-    const said = await askAtPrompt(request);
+    const said = await askAtPrompt(request, signal);
     if (!said) return false;
     try {
       await runtime.approvals.decide(runtime.principal, [{ requestId, digest, ...said }]);
@@ -102,15 +115,24 @@ function listenerFor({ terminal, output }: Pick<CommandContext, 'terminal' | 'ou
   };
 }
 
+interface Interrupt {
+  /** Aborted at the first Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** Settles once the stop that was asked for is written down; at once where none was. */
+  readonly stopped: () => Promise<void>;
+  readonly unhook: () => void;
+}
+
 function stopOnInterrupt(
   { terminal, output }: CommandContext,
   runtime: Runtime,
   runId: () => string,
   unhookExit: () => void,
-): () => void {
-  let asked = false;
+): Interrupt {
+  const asked = new AbortController();
+  let stopping: Promise<void> = Promise.resolve();
   const onInterrupt = (): void => {
-    if (asked) {
+    if (asked.signal.aborted) {
       unhookExit();
       const look = output.command('holdfast operations list --open');
       output.ending(
@@ -119,11 +141,16 @@ function stopOnInterrupt(
       );
       process.exit(1);
     }
-    asked = true;
+    // Before it is said: until a stop is written down, what is ready would go on beginning.
+    runtime.runs.holdHere(runId());
     terminal.stderr.write('Stopping; nothing more is started. Ctrl-C again ends at once.\n');
     // What stopping meets is met by the run too, and told there.
-    runtime.runs.stop(runtime.principal, runId()).catch(() => undefined);
+    stopping = runtime.runs.stop(runtime.principal, runId()).then(
+      () => undefined,
+      () => undefined,
+    );
+    asked.abort();
   };
   process.on('SIGINT', onInterrupt);
-  return () => void process.off('SIGINT', onInterrupt);
+  return { signal: asked.signal, stopped: () => stopping, unhook: () => void process.off('SIGINT', onInterrupt) };
 }

@@ -231,6 +231,14 @@ export class Runs {
     return this.get(principal, runId);
   }
 
+  /**
+   * Lets a run that this process carries out begin nothing more, from this moment on; `stop` is what writes it down. For
+   * the host itself: it asks nobody whose run that is.
+   */
+  holdHere(runId: string): void {
+    this.#carried.stop(runId);
+  }
+
   get(principal: Principal, runId: string): Promise<RunRecord> {
     return this.#context.calls.store.read('runs.get', (tx) => requireRun(tx, principal, runId));
   }

@@ -124,3 +124,39 @@ check('Ctrl-C twice with --json: what is unknown is told in one document, on sta
   assert.equal(error.code, 'RUN_PROCESS_ENDED');
   assert.match(error.resolve, /^See what is known of it: holdfast runs show [0-9a-f]{32}\.$/);
 });
+
+/** Each letter is posted in one go, in which nobody else has a turn; Ctrl-C comes in the middle of the first. */
+const BUSY_AGENT = `
+  const tools = [tool({
+    name: 'post',
+    description: 'Posts a letter.',
+    inputSchema: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'], additionalProperties: false },
+    effect: 'once',
+    needsApproval: false,
+    execute: ({ to }) => {
+      appendFileSync('letters.txt', to + '\\n');
+      process.kill(process.pid, 'SIGINT');
+      for (const end = Date.now() + 200; Date.now() < end; );
+      return { posted: to };
+    },
+  })];
+  const model = ({ messages }) => messages.at(-1).role === 'user'
+    ? { calls: ['Ada', 'Bob', 'Cyd'].map((to) => ({ toolName: 'post', arguments: { to } })) }
+    : 'done';
+`;
+
+check(
+  'once it says that nothing more is started nothing is, also where a tool let nobody else have a turn',
+  async (t) => {
+    const { folder, json } = await configuredFolder(t, BUSY_AGENT);
+    const running = start(t, folder, 'run', 'Write to all');
+    assert.equal(await running.ended, 1);
+    assert.match(running.said(), /Stopping; nothing more is started\./);
+    assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
+    const { document } = await json('runs', 'list');
+    assert.deepEqual(
+      (document['runs'] as { status: string }[]).map(({ status }) => status),
+      ['stopped'],
+    );
+  },
+);

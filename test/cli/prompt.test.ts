@@ -14,14 +14,17 @@ const TERMINAL = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 const LONGEST_MS = 60_000;
-const KEYS = { enter: '\r', down: '\u001b[B', wipe: '\u0015' };
+const KEYS = { enter: '\r', down: '\u001b[B', wipe: '\u0015', interrupt: '\u0003' };
 
-/** Runs the command as at a terminal; each step waits for words on the screen, then types. Gives exit code and screen. */
+/**
+ * Runs the command as at a terminal; each step waits for words on the screen, does what somebody else does meanwhile, then
+ * types. Gives exit code and screen.
+ */
 async function typed(
   t: TestContext,
   cwd: string,
   args: readonly string[],
-  steps: readonly (readonly [RegExp, string])[],
+  steps: readonly (readonly [RegExp, string, (() => Promise<void>)?])[],
 ) {
   const child = spawn(process.execPath, ['--import', TERMINAL, installedCommand(), ...args], {
     cwd,
@@ -35,11 +38,15 @@ async function typed(
   let from = 0;
   const see = (part: string): void => {
     screen += stripVTControlCharacters(part);
-    const [what, keys] = left[0] ?? [];
+    const [what, keys, meanwhile] = left[0] ?? [];
     if (!what?.test(screen.slice(from))) return;
     left.shift();
     from = screen.length;
-    for (const [i, key] of (keys ?? '').split('|').entries()) setTimeout(() => child.stdin.write(key), 50 * (i + 1));
+    void (meanwhile?.() ?? Promise.resolve()).then(() => type(keys ?? ''));
+  };
+  const type = (keys: string): void => {
+    if (keys === KEYS.interrupt) child.kill('SIGINT');
+    else for (const [i, key] of keys.split('|').entries()) setTimeout(() => child.stdin.write(key), 50 * (i + 1));
     // A pipe, unlike a terminal, keeps its reader alive until it ends.
     if (left.length === 0) setTimeout(() => child.stdin.end(), 1000);
   };
@@ -113,4 +120,27 @@ check('what is left for later keeps waiting: exit 3, and the command that decide
   const resumed = await holdfast(...resume.split(' '));
   assert.equal(resumed.exit, 0, resumed.stderr);
   assert.equal(readFileSync(join(folder, 'letters.txt'), 'utf8'), 'Ada\n');
+});
+
+const waiting = async (json: (...args: string[]) => Promise<{ document: Record<string, unknown> }>) => {
+  const { document } = await json('runs', 'list');
+  return (document['runs'] as { run_id: string; status: string }[])[0] ?? assert.fail('there is no run');
+};
+
+check('an interrupt while a person is asked ends the asking: the run is stopped, and told so, exit 1', async (t) => {
+  const { folder, json } = await configuredFolder(t, LETTER_AGENT);
+  const { exit, screen } = await typed(t, folder, ['run', 'Write to Ada'], [[ASKED, KEYS.interrupt]]);
+  assert.equal(exit, 1, screen);
+  assert.match(screen, /Stopping; nothing more is started\.[\s\S]*run \w+ {2}stopped/);
+  assert.equal((await waiting(json)).status, 'stopped');
+});
+
+check('a run that somebody else stopped while a person was asked is not told as waiting', async (t) => {
+  const { folder, holdfast, json } = await configuredFolder(t, LETTER_AGENT);
+  const later = `${KEYS.down}|${KEYS.down}|${KEYS.down}|${KEYS.enter}`;
+  const stop = async (): Promise<void> => void (await holdfast('runs', 'stop', (await waiting(json)).run_id));
+  const { exit, screen } = await typed(t, folder, ['run', 'Write to Ada'], [[ASKED, later, stop]]);
+  assert.equal(exit, 1, screen);
+  assert.match(screen, /run \w+ {2}stopped/);
+  assert.doesNotMatch(screen, /waiting for a decision/);
 });
