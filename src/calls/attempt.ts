@@ -29,8 +29,8 @@ export type Attempt =
   | { readonly ended: 'threw'; readonly reason: string }
   | { readonly ended: 'timed_out'; readonly timeoutMs: number }
   | { readonly ended: 'cancelled' }
-  /** The lease was over before the handler could be invoked: a process that was held up sends nothing any more. */
-  | { readonly ended: 'not_sent' };
+  /** Before the handler could be invoked the run was stopped, or the lease over: whoever was held up sends nothing any more. */
+  | { readonly ended: 'not_sent'; readonly reason: string };
 
 /** Runs the tool's `execute`. Never throws and never waits past the time-out, whatever the handler does. */
 export function attemptExecute(tool: Tool, input: unknown, of: Invocation): Promise<Attempt> {
@@ -47,10 +47,13 @@ export function attemptObserve(tool: Tool, input: unknown, of: Invocation): Prom
   return attempt((call) => tool.observe?.(input, call), of);
 }
 
+const STOPPED_BEFORE = 'It was stopped before the tool was invoked: this process has not sent it.';
+const HELD_UP = 'This process was held up until the lease of the call had ended, and has not sent it.';
+
 async function attempt(handler: (call: ToolCallContext) => unknown, of: Invocation): Promise<Attempt> {
-  if (of.signal.aborted) return { ended: 'cancelled' };
+  if (of.signal.aborted) return { ended: 'not_sent', reason: STOPPED_BEFORE };
   const timeoutMs = Math.min(of.timeoutMs, leftOf(of.lease));
-  if (timeoutMs <= 0) return { ended: 'not_sent' };
+  if (timeoutMs <= 0) return { ended: 'not_sent', reason: HELD_UP };
   return attemptWithin(handler, { ...of, timeoutMs });
 }
 

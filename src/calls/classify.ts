@@ -9,9 +9,6 @@ export type Finding =
   | { readonly found: 'not_done'; readonly code: 'TOOL_NOT_DONE'; readonly reason: string }
   | { readonly found: 'unknown'; readonly code: UnknownCode; readonly reason: string };
 
-/** Why a call that may have been begun was not sent by whoever began it. */
-export const NOT_SENT = 'This process was held up until the lease of the call had ended, and has not sent it.';
-
 export type UnknownCode =
   | 'TOOL_THREW'
   | 'TOOL_TIMED_OUT'
@@ -45,7 +42,7 @@ export async function classify(tool: Tool, input: unknown, attempt: Attempt): Pr
     case 'cancelled':
       return unknown('CALL_CANCELLED', 'The call was cancelled after it had started.');
     case 'not_sent':
-      return { found: 'not_done', code: 'TOOL_NOT_DONE', reason: NOT_SENT };
+      return { found: 'not_done', code: 'TOOL_NOT_DONE', reason: attempt.reason };
   }
 }
 

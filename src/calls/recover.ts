@@ -5,7 +5,7 @@ import { appendEvent, type Principal } from '../sessions/index.ts';
 import { attemptExecute, type Invocation } from './attempt.ts';
 import { exactScope, type ExactScope } from './call-scope.ts';
 import { spanOfCall } from './call-span.ts';
-import { classify, type Finding, NOT_SENT } from './classify.ts';
+import { classify, type Finding } from './classify.ts';
 import type { CallsContext } from './context.ts';
 import { leaseSecondsFor } from './begin.ts';
 import { type Ending, finish, type Found, unknownOutcome } from './finish.ts';
@@ -133,7 +133,7 @@ async function redeliver(
   const right = { untilMs: held.until * 1000, clock: context.clock };
   const attempt = await attemptExecute(call.tool, call.input, { ...invocation, lease: right });
   // Whoever leased it since may be delivering it: that this process has not is no verdict.
-  if (attempt.ended === 'not_sent') return notLeased(context, principal, stored, NOT_SENT);
+  if (attempt.ended === 'not_sent') return notLeased(context, principal, stored, attempt.reason);
   const finding = ofAllDeliveries(stored, await classify(call.tool, call.input, attempt));
   return conclude(context, principal, stored, { finding, scope, recovery, invocation, delivery: held.attemptCount });
 }

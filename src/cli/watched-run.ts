@@ -41,7 +41,8 @@ async function carriedOn(
     return await namingRun(runId(), async () => {
       for (;;) {
         await handle.ended;
-        const decided = await decideHere(context, runtime, await view(), interrupt.signal);
+        const asked = await view();
+        const decided = await decideHere(context, runtime, asked, interrupt.signal);
         await interrupt.stopped();
         // While a person was asked the run may have been stopped, or decided by somebody else.
         if (!decided || interrupt.signal.aborted) return tell(context, await view());

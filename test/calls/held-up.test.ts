@@ -35,7 +35,9 @@ async function desk(t: TestContext, asleepAt: FaultPoint) {
     return (await recoverCall(calls, principal, (await view()).statusRef, recovery)).outcome;
   };
   const run = (tool: Tool) => holdfast.agent({ model: callsThenDone([{}]), tools: [tool] }).run('go');
-  return { asleep, clock, run, takeUp, view };
+  const { runs } = holdfast.runtime;
+  const stopHere = async (): Promise<void> => runs.carriedHere().forEach((runId) => runs.holdHere(runId));
+  return { asleep, clock, run, stopHere, takeUp, view };
 }
 
 /** Counts what is sent, and answers the first so many with an error. */
@@ -77,6 +79,35 @@ check('what another process tried meanwhile, and does not know, is no "not done"
   assert.equal(sent.length, 1);
   assert.equal(told.calls[0]?.outcome?.state, 'unknown');
   assert.notEqual((await view()).known, 'not_done');
+});
+
+check(
+  'a call that is stopped after it was begun and before its tool is invoked was not sent, and is known not to be done',
+  async (t) => {
+    const { asleep, run, stopHere, view } = await desk(t, 'effect-about-to-send');
+    const { sent, execute } = counted();
+    asleep.forMs = 0;
+    asleep.meanwhile = stopHere;
+    const { status, view: told } = await run(noteTool({ effect: 'once', execute }));
+    const outcome = told.calls[0]?.outcome;
+    assert.equal(sent.length, 0);
+    assert.deepEqual([status, outcome?.state, (await view()).known], ['stopped', 'not_done', 'not_done']);
+    assert.match(outcome?.state === 'not_done' ? outcome.reason : '', /stopped before .* has not sent it/);
+  },
+);
+
+check('a stop between two attempts of one call takes nothing back: what the first did is unknown', async (t) => {
+  const { asleep, run, stopHere } = await desk(t, 'effect-about-to-send');
+  asleep.forMs = 0;
+  const sent: string[] = [];
+  const execute: Execute = async (_input, { idempotencyKey }) => {
+    sent.push(idempotencyKey);
+    await stopHere();
+    throw new Error('connection reset');
+  };
+  const { view: told } = await run(noteTool({ effect: 'idempotent', execute, retry: { most: 2, pauseMs: 1 } }));
+  assert.equal(sent.length, 1);
+  assert.equal(told.calls[0]?.outcome?.state, 'unknown');
 });
 
 check('a call that is still under way when its lease ends is aborted then, and unknown', async (t) => {
