@@ -1,6 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { basename, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { checkOptions, fail, HoldfastError } from '../core/index.ts';
 import type { HttpServer, McpPolicies, StdioServer } from '../mcp/index.ts';
 import type { AgentOptions, HoldfastOptions } from './holdfast.ts';
@@ -30,7 +31,28 @@ export function defineConfig(config: HoldfastConfig): HoldfastConfig {
 }
 
 /** Where a configuration is looked for, in the working folder. */
-export const CONFIG_FILES = ['holdfast.config.ts', 'holdfast.config.js', 'holdfast.config.mjs'] as const;
+export const CONFIG_FILES = [
+  'holdfast.config.ts',
+  'holdfast.config.mts',
+  'holdfast.config.js',
+  'holdfast.config.mjs',
+] as const;
+
+/** The name for a new configuration in the working folder: one that Node.js loads as a module. */
+export function newConfigFile(): (typeof CONFIG_FILES)[number] {
+  return isCommonJs(pathToFileURL('./')) ? 'holdfast.config.mts' : 'holdfast.config.ts';
+}
+
+/** Whether the package of this place says that its files are no modules, as `npm init` writes. */
+function isCommonJs(place: URL): boolean {
+  try {
+    const file = findPackageJSON(place);
+    const manifest: unknown = file === undefined ? null : JSON.parse(readFileSync(file, 'utf8'));
+    return typeof manifest === 'object' && manifest !== null && 'type' in manifest && manifest.type === 'commonjs';
+  } catch {
+    return false;
+  }
+}
 
 const FIELDS: ReadonlySet<string> = new Set([
   'agents',
@@ -89,14 +111,41 @@ export async function loadConfigFile(named?: string): Promise<HoldfastConfig | n
 }
 
 async function importDefault(path: string): Promise<unknown> {
+  const place = pathToFileURL(path);
   try {
-    const loaded: { readonly default?: unknown } = await import(pathToFileURL(path).href);
+    const loaded: { readonly default?: unknown } = await import(place.href);
     return loaded.default;
   } catch (cause) {
     if (cause instanceof HoldfastError) throw cause;
-    const why = cause instanceof Error ? cause.name : 'an error';
-    throw fail('CONFIG_INVALID', `The configuration file does not load (${why}).`, { cause });
+    throw doesNotLoad(place, cause);
   }
+}
+
+/** Of what was thrown only the kind is told: the rest may quote a path, or a secret. */
+function doesNotLoad(place: URL, cause: unknown): HoldfastError {
+  const file = basename(fileURLToPath(place));
+  const [kind, code] = kindOf(cause);
+  // Node.js gives a code to a syntax that is wrong in every module, and none to `export` in what it takes for no module.
+  if (kind === 'SyntaxError' && code === null && /\.[jt]s$/.test(file) && isCommonJs(place))
+    return fail('CONFIG_INVALID', 'The configuration is a module, and its package.json says `"type": "commonjs"`.', {
+      cause,
+      resolve: `Rename it to \`${file.replace(/[jt]s$/, 'm$&')}\`, or say \`"type": "module"\` in that package.json.`,
+    });
+  return fail(
+    'CONFIG_INVALID',
+    `The configuration file does not load (${code === null ? kind : `${kind}, ${code}`}).`,
+    {
+      cause,
+      resolve: `See the whole error with \`node ${file}\` in its folder, and correct the file.`,
+    },
+  );
+}
+
+function kindOf(thrown: unknown): readonly [kind: string, code: string | null] {
+  if (!(thrown instanceof Error)) return ['no error was thrown', null];
+  const word = (value: unknown): string | null =>
+    typeof value === 'string' && /^\w{1,64}$/.test(value) ? value : null;
+  return [word(thrown.name) ?? 'Error', 'code' in thrown ? word(thrown.code) : null];
 }
 
 function checkConfig(value: unknown): HoldfastConfig {

@@ -5,6 +5,7 @@ export {
   type HoldfastConfig,
   loadConfigFile,
   type McpServerConfig,
+  newConfigFile,
 } from './config-file.ts';
 export { type Configured, notOfferedLine, openConfigured } from './open-configured.ts';
 export { openTelemetry } from './open-telemetry.ts';

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { CONFIG_FILES, openHoldfastStore, readConfiguration } from '../app/index.ts';
+import { CONFIG_FILES, newConfigFile, openHoldfastStore, readConfiguration } from '../app/index.ts';
 import { fail, wrapFileError } from '../core/index.ts';
 import type { CommandContext } from './commands.ts';
 
@@ -49,11 +49,12 @@ export function define(command: Command, { output, terminal, run }: CommandConte
       const { dataDir } = readConfiguration({ env: terminal.env, dataDir: options.dataDir });
       const { store } = await openHoldfastStore({ dataDir, create: true });
       await store.close();
-      writeNewText(CONFIG_FILES[0], CONFIG);
+      const config = newConfigFile();
+      writeNewText(config, CONFIG);
       output.result({
-        document: { config: CONFIG_FILES[0], data_dir: dataDir },
+        document: { config, data_dir: dataDir },
         lines: (colours) => [
-          `Wrote ${CONFIG_FILES[0]} and made the data folder.`,
+          `Wrote ${config} and made the data folder.`,
           `Try it: ${colours.command('holdfast run "Remember the milk"')}`,
         ],
       });
