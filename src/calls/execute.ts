@@ -16,7 +16,7 @@ import { keyOfCall } from './identity.ts';
 import type { CallAuthority, CallListener, CallPlace, PreparedCall } from './model.ts';
 import { allHold, lookAfter, NO_LOOK } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
-import { currentRefusal, type Refusal, refusedNow } from './prepare.ts';
+import { refusalNow, refusedNow } from './prepare.ts';
 import { readOutcome } from './read-outcome.ts';
 import { rescue } from './rescue.ts';
 import { attemptUntilAnswered, ofAllAttempts, type RetryTerms } from './retrying.ts';
@@ -64,16 +64,9 @@ export function executeCall(context: CallsContext, of: ReadyCall): Promise<Execu
 
 async function carryOut(context: CallsContext, of: ReadyCall): Promise<Executed> {
   if (of.signal.aborted) return early(notStarted('CALL_SKIPPED', 'The run was stopped before this call.'));
-  const refusal = await refusalNow(context, of);
+  const refusal = await refusalNow(context, of.call, of.place.principal);
   if (refusal) return early(refusedNow(refusal));
   return of.call.tool.effect === 'read' ? executeRead(context, of) : executeWrite(context, of);
-}
-
-/** What the tool's rules say now, about what is left of the rights with which the run began. */
-async function refusalNow(context: CallsContext, { call, place }: ReadyCall): Promise<Refusal | null> {
-  const principal = call.tool.authorize ? await context.principalNow(place.principal) : place.principal;
-  if (principal) return currentRefusal(call, principal);
-  return { code: 'CALL_NOT_AUTHORIZED', reason: 'Whoever began the run has no token any more.' };
 }
 
 const early = (outcome: CallOutcome): Executed => ({ outcome, recorded: false, retries: 0 });
@@ -94,7 +87,7 @@ function invocationOf(of: ReadyCall, key: string): Invocation {
 
 async function executeRead(context: CallsContext, of: ReadyCall): Promise<Executed> {
   const { tool, input } = of.call;
-  const terms = retryTerms(context, of, async () => (await refusalNow(context, of)) === null);
+  const terms = retryTerms(context, of, async () => (await refusalNow(context, of.call, of.place.principal)) === null);
   const tried = await attemptUntilAnswered(tool, input, invocationOf(of, keyOfCall(of)), terms);
   return { outcome: await readOutcome(tool, input, tried), recorded: false, retries: tried.retries };
 }
@@ -114,7 +107,7 @@ async function maySendAgain(context: CallsContext, of: ReadyCall, begun: NewlyBe
   if (context.clock.nowMs() >= begun.leaseUntilMs) return false;
   if (unixSeconds(context.clock) >= begun.operation.approval.expiresAt) return false;
   if (of.mayRepeat && !(await of.mayRepeat())) return false;
-  if ((await refusalNow(context, of)) !== null) return false;
+  if ((await refusalNow(context, of.call, of.place.principal)) !== null) return false;
   return (await context.store.read('calls.paused', (tx) => context.pausedBecause(tx))) === null;
 }
 

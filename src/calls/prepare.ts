@@ -109,6 +109,17 @@ export async function currentRefusal(
   return reason === null ? null : { code: 'BUSINESS_RULE_VIOLATION', reason };
 }
 
+/** What the tool's rules say now, about what is left of the rights that whoever the call is of had. */
+export async function refusalNow(
+  { principalNow }: Pick<CallsContext, 'principalNow'>,
+  call: Pick<PreparedCall, 'tool' | 'input'>,
+  had: Principal,
+): Promise<Refusal | null> {
+  const principal = call.tool.authorize ? await principalNow(had) : had;
+  if (principal) return currentRefusal(call, principal);
+  return { code: 'CALL_NOT_AUTHORIZED', reason: 'Whoever began the run has no token any more.' };
+}
+
 async function answers(question: () => unknown): Promise<boolean> {
   try {
     return (await question()) === true;

@@ -1,17 +1,19 @@
+import { rulesFor } from '../approvals/index.ts';
 import { HoldfastError, unixSeconds } from '../core/index.ts';
 import type { Filesystem } from '../effects/index.ts';
 import type { Lease } from '../operations/index.ts';
-import { appendEvent, type Principal } from '../sessions/index.ts';
+import { appendEvent, type Principal, requireGroup, requireSession } from '../sessions/index.ts';
 import { attemptExecute, type Invocation } from './attempt.ts';
 import { exactScope, type ExactScope } from './call-scope.ts';
 import { spanOfCall } from './call-span.ts';
 import { classify, type Finding } from './classify.ts';
 import type { CallsContext } from './context.ts';
 import { leaseSecondsFor } from './begin.ts';
+import { judge } from './gate.ts';
 import { type Ending, finish, type Found, unknownOutcome } from './finish.ts';
 import { allHold, lookAfter, lookLater, NO_LOOK } from './observe.ts';
 import type { CallOutcome } from './outcome.ts';
-import { currentRefusal, type Refusal } from './prepare.ts';
+import { currentRefusal, type Refusal, refusalNow } from './prepare.ts';
 import { rescue } from './rescue.ts';
 import { resultEvent, type ResultOf } from './result-event.ts';
 import {
@@ -36,7 +38,7 @@ export interface Recovery {
   readonly signal: AbortSignal;
   /** Whether a call may be delivered again where its tool allows it. Never at the opening of a runtime. */
   readonly redeliver: boolean;
-  /** Whose call it is, with the roles it has now. Default: the stored subject with the roles of whoever recovers. */
+  /** Whose call it is, with the roles it has now. Default: the stored subject, with what is left of the roles of `principal`. */
   readonly requester?: ToolPrincipal;
 }
 
@@ -122,13 +124,15 @@ async function redeliver(
   if (await context.store.read('calls.sealed', (tx) => isSealed(tx, principal, groupId)))
     return still(stored, 'It was not delivered again: the repair that it was made for has ended.');
   const invocation = invocationFor(principal, stored, recovery);
-  const refusal = await currentRefusal(call, invocation.principal);
+  const { requester } = recovery;
+  const had = { ...principal, subject: stored.whole.operation.scope.subject };
+  const refusal = await (requester ? currentRefusal(call, requester) : refusalNow(context, call, had));
   if (refusal) return { ...still(stored, `It was not delivered again: ${refusal.reason}`), refusal };
   // Before the lease: a delivery that cannot be made is none, and keeps nobody else from the call.
   const scope = scopeOf(stored, recovery.filesystem);
   if (typeof scope === 'string') return still(stored, `It was not delivered again: ${scope}`);
   const held = await context.store.write('calls.lease', (tx) => lease(tx, context, principal, stored));
-  if (held === null) return notLeased(context, principal, stored);
+  if (typeof held === 'string') return notLeased(context, principal, stored, held);
   await context.faults.reach('outbox-claimed');
   const right = { untilMs: held.until * 1000, clock: context.clock };
   const attempt = await attemptExecute(call.tool, call.input, { ...invocation, lease: right });
@@ -153,7 +157,7 @@ async function notLeased(
   context: CallsContext,
   principal: Principal,
   stored: StoredCall,
-  why = 'It was not delivered again: writes are paused, its approval has expired, or another worker has, or had, it.',
+  why: string,
 ): Promise<Recovered> {
   const outcome = await outcomeOfStored(context, principal, stored.statusRef);
   if (outcome.state !== 'unknown') return { outcome, recorded: false };
@@ -170,23 +174,28 @@ function ofAllDeliveries(stored: StoredCall, finding: Finding): Finding {
   return { found: 'unknown', code: 'OUTCOME_UNKNOWN', reason };
 }
 
+const NOT_LEASED =
+  'It was not delivered again: writes are paused, its approval has expired, or another worker has, or had, it.';
+
 /**
- * Takes the lease for one delivery more than what was read, and was asked about, knows of. Null where the call may not,
- * or need not, be delivered again by now.
+ * Takes the lease for one delivery more than what was read, and was asked about, knows of. The reason where the call may
+ * not, or need not, be delivered again by now.
  */
 async function lease(
   tx: Parameters<CallsContext['operations']['lease']>[0],
   context: CallsContext,
   principal: Principal,
   stored: StoredCall,
-): Promise<Lease | null> {
+): Promise<Lease | string> {
   const { statusRef, call, groupId } = stored;
   const now = unixSeconds(context.clock);
-  if ((await context.pausedBecause(tx)) !== null || now >= stored.whole.operation.approvalExpiresAt) return null;
+  if ((await context.pausedBecause(tx)) !== null || now >= stored.whole.operation.approvalExpiresAt) return NOT_LEASED;
+  const denied = await deniedByRule(tx, context, principal, stored);
+  if (denied !== null) return `It was not delivered again: ${denied}`;
   const seconds = leaseSecondsFor(call.tool.timeoutMs);
   const terms = { workerId: context.workerId, now, seconds, afterDeliveries: deliveriesOf(stored) };
   const answer = await context.operations.lease(tx, statusRef, terms);
-  if (answer.kind !== 'leased') return null;
+  if (answer.kind !== 'leased') return NOT_LEASED;
   await appendEvent(tx, context.sessions, principal, {
     groupId,
     type: 'started',
@@ -197,6 +206,23 @@ async function lease(
     resourceKeys: call.resourceKeys,
   });
   return answer.lease;
+}
+
+/** What a rule that denies the call by now says, whoever approved it; null where none does. */
+async function deniedByRule(
+  tx: ReadTx,
+  context: CallsContext,
+  principal: Principal,
+  { call, groupId }: StoredCall,
+): Promise<string | null> {
+  const { rootFrameId } = await requireGroup(tx, principal, groupId);
+  const { projectId } = await requireSession(tx, principal, rootFrameId);
+  const rules = (await rulesFor(tx, principal, { projectId, rootFrameId })).filter(
+    ({ decision }) => decision === 'deny',
+  );
+  if (rules.length === 0) return null;
+  const verdict = judge(context, { principal }, call, rules, {});
+  return verdict.decision === 'deny' ? `Denied by ${verdict.by}: ${verdict.reason}` : null;
 }
 
 function still({ statusRef, call: { tool } }: StoredCall, reason: string): Recovered {

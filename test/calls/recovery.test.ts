@@ -31,7 +31,7 @@ async function interrupted(t: TestContext, given: Given, options: { readonly app
   const { runtime } = holdfast;
   const recovery = { filesystem: runtime.filesystem, signal: new AbortController().signal, redeliver: true };
   const recover = () => recoverCall(runtime.calls, runtime.principal, statusRef, recovery);
-  return { clock, run, runtime, statusRef, recover, sent: () => sent };
+  return { clock, run, holdfast, runtime, statusRef, recover, sent: () => sent };
 }
 
 check('a `once` call is never delivered again, however long ago it was', async (t) => {
@@ -57,6 +57,18 @@ check('an `idempotent` call is delivered again under the same key, but only once
   assert.equal((await recover()).outcome.state, 'done');
   assert.equal(keys.length, 2);
   assert.equal(new Set(keys).size, 1);
+});
+
+check('a call that a standing rule denies by now is not delivered again until that is dropped', async (t) => {
+  const { clock, recover, holdfast, sent } = await interrupted(t, { effect: 'idempotent' });
+  clock.advance(60_000);
+  const rule = await holdfast.rules.put({ decision: 'deny', tool: 'take_note', pattern: '**' });
+  const { outcome } = await recover();
+  assert.equal(outcome.state, 'unknown');
+  assert.match(outcome.reason, /^It was not delivered again: Denied by policy:rule\./);
+  assert.equal(sent(), 1);
+  await holdfast.rules.drop(rule.ruleId);
+  assert.equal((await recover()).outcome.state, 'done');
 });
 
 check(

@@ -122,3 +122,27 @@ check('a call that was approved runs only if whoever began the run may still mak
   assert.deepEqual([less?.outcome, done], ['not_started', []]);
   assert.equal((await approved(async () => undefined))?.outcome, 'done');
 });
+
+check('a run that is resumed sends nothing again for whoever may not make the call any more', async (t) => {
+  const got: Delivery[] = [];
+  const { options: holdfast, pastTheLease } = leapingClock();
+  const world = await openWorld(t, { holdfast, tools: [letterTool(got, ({ roles }) => roles.includes('admin'))] });
+  const robin = await robinToken(world, ['agent', 'admin']);
+  const ref = await unknownOperation(robin.client);
+  const boss = await world.client(['admin'], { subject: 'boss' });
+  const { runs, principal } = world.holdfast.runtime;
+  const [run] = (await boss.listRuns()).runs;
+  pastTheLease();
+  const resumed = async (): Promise<string> => {
+    await (await runs.resume(principal, run?.run_id ?? '')).ended;
+    return `${(await boss.showRun(run?.run_id ?? '')).status}, ${(await boss.showOperation(ref)).outcome}`;
+  };
+  await boss.revokeToken(robin.id);
+  assert.equal(await resumed(), 'failed, unknown');
+  await robinToken(world, ['agent']);
+  assert.equal(await resumed(), 'failed, unknown');
+  assert.deepEqual(got, []);
+  await robinToken(world, ['admin']);
+  assert.equal(await resumed(), 'completed, done');
+  assert.equal(got.length, 1);
+});
