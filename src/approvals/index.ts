@@ -61,7 +61,14 @@ export {
   type ShadowReport,
 } from './policy.ts';
 export { projectBatch } from './projection.ts';
-export { hasPending, latestRequest, type NewRequest, requestPermission, requireRequest } from './requests.ts';
+export {
+  hasPending,
+  latestRequest,
+  type NewRequest,
+  proposedBeforeEdit,
+  requestPermission,
+  requireRequest,
+} from './requests.ts';
 export {
   dropRule,
   importedDecision,

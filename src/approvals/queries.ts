@@ -20,6 +20,8 @@ const COLUMNS = `decision_id, tenant_id, root_frame_id, frame_id, project_id, br
   consumed_by, revoked_at, revoked_reason`;
 
 export const SELECT_REQUEST = `SELECT ${COLUMNS} FROM permission_requests WHERE decision_id = ? AND tenant_id = ?`;
+export const SELECT_EDITED_FROM = `SELECT p.canonical_arguments FROM permission_requests r
+JOIN permission_requests p ON p.decision_id = r.supersedes WHERE r.decision_id = ? AND r.tenant_id = ?`;
 // The last one that was written, not the one of the highest id: ids tell the clock of whoever made them.
 export const SELECT_LATEST = `SELECT ${COLUMNS} FROM permission_requests WHERE action_group_id = ? AND action_id = ? AND tenant_id = ?
 ORDER BY rowid DESC LIMIT 1`;

@@ -169,6 +169,12 @@ export async function requireRequest(tx: ReadTx, principal: Principal, requestId
   return requestOf(row);
 }
 
+/** What was proposed where an approver's edit made this request; null for any other request, or none. */
+export async function proposedBeforeEdit(tx: ReadTx, { tenant }: Principal, requestId: string): Promise<string | null> {
+  const row = await tx.get(sql.SELECT_EDITED_FROM, [requestId, tenant]);
+  return row === undefined ? null : String(row['canonical_arguments']);
+}
+
 /** The newest request about one call, or null. */
 export async function latestRequest(
   tx: ReadTx,

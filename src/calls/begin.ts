@@ -19,6 +19,7 @@ import { argumentsOf } from './arguments-of.ts';
 import type { ExactScope } from './call-scope.ts';
 import type { CallsContext } from './context.ts';
 import { notStarted, Refused } from './denials.ts';
+import { findEditedTwin } from './edited-twin.ts';
 import { boundPolicyRevision, judge } from './gate.ts';
 import { approvedRevision, effectIdOf, HOLDFAST_PROFILE, idempotencyKey, keyOfHost } from './identity.ts';
 import type { CallAuthority, CallPlace, PreparedCall } from './model.ts';
@@ -87,7 +88,7 @@ export async function begin(tx: Tx, context: CallsContext, of: Beginning, at?: L
   const now = unixSeconds(context.clock);
   await refuseWhilePaused(tx, context);
   await refuseByRules(tx, context, of);
-  const twin = await context.operations.findUnresolvedTwin(tx, of.request);
+  const twin = (await context.operations.findUnresolvedTwin(tx, of.request)) ?? (await findEditedTwin(tx, context, of));
   if (twin !== null) throw new Refused(twinRefusal(twin, of.call.tool));
   const reservation = await context.operations.reserve(tx, of.request, {
     approvals: [await mintApproval(tx, context, of, now)],

@@ -121,6 +121,13 @@ export const FIND_TWIN = `SELECT o.status_ref FROM operations o
   AND o.idempotency_key <> ?
   AND NOT EXISTS (SELECT 1 FROM operation_verdicts v WHERE v.operation_pk = o.operation_pk) LIMIT 1`;
 
+/** A write that needs nobody has no request, and its approval is named so. */
+export const LIST_UNRESOLVED_APPROVED = `SELECT o.status_ref, o.arguments_json, o.approval_id FROM operations o
+  WHERE o.tenant_id = ? AND o.subject_id = ? AND o.tool_name = ? AND o.state <> 'succeeded' AND o.idempotency_key <> ?
+  AND o.approval_id NOT LIKE 'policy-%'
+  AND NOT EXISTS (SELECT 1 FROM operation_verdicts v WHERE v.operation_pk = o.operation_pk)
+  ORDER BY o.operation_pk DESC LIMIT ?`;
+
 /** The reading statements, with the verdict where verdicts are installed. */
 export interface OperationQueries {
   /** The operation alone. */

@@ -44,7 +44,7 @@ import { answerSucceeded } from './results.ts';
 import type { WholeOperation } from './rows.ts';
 import { isOver, type PersonVerdict, settle, settleByPerson } from './settle.ts';
 import { queryStatus, type StatusQuery } from './status.ts';
-import { findUnresolvedTwin } from './twins.ts';
+import { findUnresolvedTwin, type UnresolvedApproved, unresolvedApproved } from './twins.ts';
 
 export interface OperationsOptions {
   readonly store: Store;
@@ -223,6 +223,11 @@ export class Operations {
   /** The unresolved operation of the same tool and arguments under another key, or null. Needs the verdict tables. */
   findUnresolvedTwin(tx: ReadTx, request: ExpectedRequest): Promise<string | null> {
     return findUnresolvedTwin(tx, request);
+  }
+
+  /** The unresolved operations of the same tool under other keys that a request was approved for, the newest first. */
+  unresolvedApproved(tx: ReadTx, request: ExpectedRequest): Promise<readonly UnresolvedApproved[]> {
+    return unresolvedApproved(tx, request);
   }
 
   /** The answer of an operation that is finished, read from its receipt and checked again. */

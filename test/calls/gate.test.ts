@@ -1,6 +1,7 @@
 import { pause, unpause } from '../../src/app/index.ts';
 import { type Policy, type PolicySet, putRule } from '../../src/approvals/index.ts';
 import { isJsonObject } from '../../src/core/index.ts';
+import type { ModelFunction } from '../../src/index.ts';
 import { assert, check } from '../support/index.ts';
 import { callsThenDone, noteTool, openDesk } from './desk.ts';
 
@@ -90,6 +91,39 @@ check('a repeat of what is unknown is refused, naming what settles it', async (t
   );
   assert.equal(sent, 1);
 });
+
+check(
+  'a repeat of what an approver edited, and nobody knows of, is refused as it was proposed and as it ran',
+  async (t) => {
+    const { holdfast } = await openDesk(t);
+    const sent: unknown[] = [];
+    const execute = (input: unknown) => {
+      sent.push(input);
+      throw new Error('connection reset');
+    };
+    const tool = noteTool({ needsApproval: true, editable: ['note'], execute });
+    const model: ModelFunction = (request) =>
+      callsThenDone([{ note: request.messages.find(({ role }) => role === 'user')?.text ?? '' }])(request);
+    const agent = holdfast.agent({ model, tools: [tool] });
+    const asked = (note: string) => agent.run(note);
+    const first = await asked('milk');
+    await first.approve(first.pending[0], { editedArguments: { note: 'oat milk' } });
+    const [unknown] = first.view.calls;
+    assert.equal(unknown?.outcome?.state, 'unknown');
+    const again = async (note: string, edited?: string) => {
+      const run = await asked(note);
+      await run.approve(run.pending[0], edited === undefined ? undefined : { editedArguments: { note: edited } });
+      const outcome = run.view.calls[0]?.outcome;
+      return outcome && 'code' in outcome ? outcome.code : outcome?.state;
+    };
+    assert.equal(await again('milk'), 'UNRESOLVED_TWIN', 'as it was proposed');
+    assert.equal(await again('oat milk'), 'UNRESOLVED_TWIN', 'as it ran');
+    assert.equal(await again('milk', 'soy milk'), 'UNRESOLVED_TWIN', 'edited otherwise');
+    assert.equal(await again('tea', 'milk'), 'UNRESOLVED_TWIN', 'edited into it');
+    assert.deepEqual(sent, [{ note: 'oat milk' }]);
+    assert.equal(await again('tea'), 'TOOL_THREW', 'another call');
+  },
+);
 
 check('no write starts while writes are paused, reads go on, and unpausing lets them start', async (t) => {
   const { holdfast } = await openDesk(t);

@@ -8,6 +8,11 @@ export const callsLimits = {
     unit: 'code units',
     why: 'Arguments that could not be read are kept for a person to look at, not to be used.',
   },
+  callTwinsConsidered: {
+    max: 1000,
+    unit: 'items',
+    why: 'Approved calls of one tool that nobody knows the end of; with more of them the tool is not fit to be called.',
+  },
   callReasonCharacters: {
     max: 2000,
     unit: 'code units',
