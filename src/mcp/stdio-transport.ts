@@ -22,6 +22,8 @@ export class StdioTransport implements Transport {
   #closed = false;
   #stderr: Buffer[] = [];
   #stderrBytes = 0;
+  /** Messages that the child has not taken yet. */
+  #unread = 0;
 
   constructor(server: StdioServer) {
     this.#server = server;
@@ -55,12 +57,17 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
+    // Whoever asks and reads no answer would have them all kept here.
+    const owed = stdin?.writableLength ?? 0;
+    if (owed > LIMITS.mcpMessageBytes || this.#unread >= LIMITS.mcpUnreadMessages)
+      this.#broken('more than it reads answers to');
     if (this.#closed || stdin === undefined || stdin === null || !stdin.writable)
       throw fail('MCP_SERVER_GONE', 'The MCP server is not running.');
     const text = `${JSON.stringify(message)}\n`;
+    this.#unread += 1;
     await new Promise<void>((done, refuse) => {
       stdin.write(text, (error) => (error ? refuse(error) : done()));
-    });
+    }).finally(() => (this.#unread -= 1));
   }
 
   /** Ends the child and everything it started, at most three seconds later. */

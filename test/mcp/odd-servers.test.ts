@@ -73,6 +73,17 @@ check('garbage, half and doubled messages, and a line without end, end the conne
   });
 });
 
+check(
+  'a server that asks without an end and reads no answer is given up before what it is owed fills the memory',
+  async () => {
+    for (const name of ['write', 'slow'])
+      await withTools('asks-deaf', async (tools, connection) => {
+        assert.equal(await codeOf(call(tools, name)), 'MCP_PROTOCOL_BROKEN', name);
+        assert.equal(connection.alive, false);
+      });
+  },
+);
+
 check('a server that never answers is given up in time, and told that the call is cancelled', async () => {
   await withTools('hang', async (tools, connection, file) => {
     assert.equal(await codeOf(call(tools, 'write', { timeoutMs: 100 })), 'MCP_TIMEOUT');

@@ -4,6 +4,11 @@ const KIB = 1024;
 
 /** Bounds on what an MCP server may send, and on how long it is waited for. */
 export const mcpLimits = {
+  mcpUnreadMessages: {
+    max: 4096,
+    unit: 'items',
+    why: 'Sent to a server over stdio and not read by it; more than the calls of a process, so it is what it asked for.',
+  },
   mcpMessageBytes: {
     max: 4 * 1024 * KIB,
     unit: 'bytes',
