@@ -9,6 +9,7 @@ import { appendAutoEvent, replayedEvent, transition } from './events.ts';
 import { keyField, objectField, textField, wordField } from './fields.ts';
 import { AUTO_MODES, type AutoMode, type AutoRun, type RunTransition } from './model.ts';
 import * as sql from './queries.ts';
+import { SUPERVISOR } from './supervise/terms.ts';
 import { requireCurrent, requireOpenSession } from './usable.ts';
 import { isAtTail, visibleLog } from './visible.ts';
 
@@ -45,9 +46,9 @@ export async function startRun(
   if (earlier) return replay(tx, context, principal, sql.RUNS.read(earlier), run);
   const active = await tx.get(sql.ACTIVE_RUN, [run.root_frame_id, run.branch_id]);
   if (active) {
-    const { run_id: activeId } = sql.RUNS.read(active);
-    if (await isAtTail(tx, await visibleLog(tx, branch), activeId)) throw stillActive();
-    await tx.run(sql.ABANDON_RUN, [run.created_at, branch.headCheckpointId, activeId]);
+    const open = sql.RUNS.read(active);
+    if (await isAtTail(tx, await visibleLog(tx, branch), open.run_id)) throw stillActive(open);
+    await tx.run(sql.ABANDON_RUN, [run.created_at, branch.headCheckpointId, open.run_id]);
   }
   await requireFree(tx, run);
   await tx.run(sql.RUNS.insert, sql.RUNS.params(run));
@@ -55,8 +56,14 @@ export async function startRun(
   return transition(run, event, true);
 }
 
-const stillActive = (): Error =>
-  fail('AUTO_RUN_ACTIVE', 'The branch has a recovery-required active run; it must end before another starts.');
+/** What a supervisor began is named by the run of which it supervises a turn, and no sweep ends it. */
+function stillActive({ selection, execution_id }: AutoRun): Error {
+  const message = 'The branch has a recovery-required active run; it must end before another starts.';
+  if (selection['source'] !== SUPERVISOR) return fail('AUTO_RUN_ACTIVE', message);
+  const [runId = ''] = execution_id.split('.');
+  const resolve = `Carry its run on: holdfast runs resume ${runId}; or stop it: holdfast runs stop ${runId}`;
+  return fail('AUTO_RUN_ACTIVE', message, { resolve });
+}
 
 function newRun(asked: NewAutoRun, at: number): AutoRun {
   const run = {

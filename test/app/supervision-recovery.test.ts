@@ -182,7 +182,10 @@ check('one supervised run of a branch at a time, and a new one after a revert', 
   const { runtime } = world.holdfast;
   const first = await world.agent.run('Write the total.');
   const rootFrameId = first.view.sessionId;
-  await assert.rejects(world.agent.run('Again.', { rootFrameId }), { code: 'AUTO_RUN_ACTIVE' });
+  await assert.rejects(world.agent.run('Again.', { rootFrameId }), {
+    code: 'AUTO_RUN_ACTIVE',
+    resolve: `Carry its run on: holdfast runs resume ${first.id}; or stop it: holdfast runs stop ${first.id}`,
+  });
   await first.stop();
   const second = await world.agent.run('Again.', { rootFrameId });
   assert.equal(second.status, 'waiting_confirmation');

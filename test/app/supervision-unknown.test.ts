@@ -73,6 +73,7 @@ check('an unknown call of a repair that is over is settled by whoever knows, and
   const tree = await runtime.runs.tree(principal, runId);
   const repair = tree.find(({ parent }) => parent !== null);
   await assert.rejects(runtime.runs.resume(principal, repair?.runId ?? ''), { code: 'RUN_ENDED' });
+  assert.match((repair && (await runtime.supervisor.boundsOf(repair)).refusal) ?? '', /has ended/);
   assert.deepEqual(await runtime.runs.tree(principal, runId), tree);
   await removeSession(runtime, principal, sessionId);
   await assert.rejects(runtime.runs.get(principal, runId), { code: 'RUN_NOT_FOUND' });

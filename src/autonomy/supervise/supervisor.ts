@@ -50,6 +50,9 @@ const UNBOUNDED: TurnBounds = {
   withinMs: Number.POSITIVE_INFINITY,
 };
 
+/** A repair that somebody else has ended: what its model would say could not be written down. */
+const OVER: TurnBounds = { ...UNBOUNDED, refusal: 'The repair that this run carries out has ended.' };
+
 /**
  * Supervises the runs of agents: reads what they handed over, has it reviewed, repaired within budgets and reviewed
  * again, and says how it ended. It keeps nothing of its own: each step is read from the record and written to it, so
@@ -116,7 +119,7 @@ export class Supervisor implements Supervision {
     if (repairRunId === null || above === undefined) return UNBOUNDED;
     return this.#context.store.read('autonomy.bounds', async (tx) => {
       const auto = (await runsOfTurn(tx, run.place)).at(-1);
-      if (!auto) return UNBOUNDED;
+      if (!auto || (await this.isOver(tx, run))) return OVER;
       const standing = await standingOf(tx, auto);
       const budgets = recordedBudgets(auto.budgets);
       const spent = await this.#spent(tx, run.principal, above, standing);
