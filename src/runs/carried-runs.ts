@@ -84,10 +84,10 @@ export class CarriedRuns {
     });
   }
 
-  /** Carries on what is left of a run whose own turns are over: its supervision. */
-  carryOver({ principal, runId }: RunRecord, agent: Agent, listener: RunListener): RunHandle {
+  /** Carries on what is left of a run whose own turns are over: its supervision. `adopt`: with its agent as it is now. */
+  carryOver({ principal, runId }: RunRecord, agent: Agent, listener: RunListener, adopt: boolean): RunHandle {
     const { instanceId: owner } = this.#context;
-    return this.#enter(runId, (stop) => this.#driving(principal, { runId, owner }, agent, listener, stop));
+    return this.#enter(runId, (stop) => this.#driving(principal, { runId, owner }, agent, listener, stop, adopt));
   }
 
   #enter(runId: string, turns: (stop: AbortController) => Promise<Driving>): RunHandle {
@@ -166,12 +166,13 @@ export class CarriedRuns {
     defined: Agent,
     listener: RunListener,
     stop: AbortController,
+    adopts = false,
   ): Promise<Driving & { readonly changed: readonly string[] }> {
     const run = await this.#get(principal, runId);
-    const { agent, changed } = thawAgent(run, agentFor(run, defined));
+    const { agent, changed } = adopts ? { agent: defined, changed: [] } : thawAgent(run, agentFor(run, defined));
     const { signal } = stop;
     const { carryOutChild } = this.#host;
-    return { run, owner, agent, changed, listener, signal, stopNow: () => stop.abort(), carryOutChild };
+    return { run, owner, agent, changed, listener, signal, stopNow: () => stop.abort(), carryOutChild, adopts };
   }
 
   /**

@@ -95,4 +95,6 @@ export interface Driving {
   readonly stopNow: () => void;
   readonly listener: RunListener;
   readonly carryOutChild: CarryOutChild;
+  /** Its follow-ups go on under their agent as it is defined now. */
+  readonly adopts: boolean;
 }

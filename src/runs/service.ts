@@ -58,7 +58,9 @@ export class Runs {
       hasStood: (run) => this.#wakeParent(run),
       supervise: (driving) => this.#supervised.carryOn(driving),
     });
-    this.#supervised = new SupervisedRuns(context, this.#carried, (run, listener) => this.#takeUp(run, listener));
+    this.#supervised = new SupervisedRuns(context, this.#carried, (run, listener, adopt) =>
+      this.#takeUp(run, listener, adopt),
+    );
   }
 
   /** Makes an agent known to this process under its name; AGENT_EXISTS. Needed before its runs can be resumed here. */
@@ -138,7 +140,7 @@ export class Runs {
     await requireTakeable(this.#context.calls, run, owner);
     await requireKnownBranch(this.#context, run);
     const agent = agentFor(run, this.#agent(run.agent));
-    if (await this.#supervised.isOpen(run)) return this.#carried.carryOver(run, agent, listener);
+    if (await this.#supervised.isOpen(run)) return this.#carried.carryOver(run, agent, listener, adopt);
     if (!adopt) thawAgent(run, agent);
     const taken = await store.write('runs.take', async (tx) => {
       if (!(await takeRun(tx, run, owner, clock.nowMs()))) return null;
@@ -336,9 +338,9 @@ export class Runs {
   }
 
   /** Null where another living process has the run. */
-  async #takeUp({ principal, runId }: RunRecord, listener: RunListener): Promise<RunHandle | null> {
+  async #takeUp({ principal, runId }: RunRecord, listener: RunListener, adopt = false): Promise<RunHandle | null> {
     try {
-      return await this.resume(principal, runId, listener);
+      return await this.resume(principal, runId, listener, { adopt });
     } catch (error) {
       if (isElsewhere(error)) return null;
       throw error;

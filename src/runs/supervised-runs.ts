@@ -11,12 +11,12 @@ import type { FollowUp } from './supervision.ts';
 export class SupervisedRuns {
   readonly #context: RunsContext;
   readonly #carried: CarriedRuns;
-  readonly #takeUp: (run: RunRecord, listener: RunListener) => Promise<RunHandle | null>;
+  readonly #takeUp: (run: RunRecord, listener: RunListener, adopt: boolean) => Promise<RunHandle | null>;
 
   constructor(
     context: RunsContext,
     carried: CarriedRuns,
-    takeUp: (run: RunRecord, listener: RunListener) => Promise<RunHandle | null>,
+    takeUp: (run: RunRecord, listener: RunListener, adopt: boolean) => Promise<RunHandle | null>,
   ) {
     this.#context = context;
     this.#carried = carried;
@@ -68,7 +68,7 @@ export class SupervisedRuns {
   }
 
   /** Begins a follow-up or takes it up, and carries it on as long as the run before it is carried on. */
-  async #followUp({ run, agent, signal, listener }: Driving, asked: FollowUp): Promise<RunRecord> {
+  async #followUp({ run, agent, signal, listener, adopts }: Driving, asked: FollowUp): Promise<RunRecord> {
     const { run: next, begun } = await comingBack(this.#context, () =>
       beginFollowUp(this.#context, run, agent, asked, this.#carried.askPen),
     );
@@ -76,7 +76,7 @@ export class SupervisedRuns {
     if (begun === null && (status === 'completed' || status === 'stopped')) return next;
     const handle = begun
       ? this.#carried.carry(next.principal, begun, agent, listener)
-      : await this.#takeUp(next, listener);
+      : await this.#takeUp(next, listener, adopts);
     if (handle) return this.#carried.endedWith(signal, handle);
     return this.#context.calls.store.read('runs.get', (tx) => requireRun(tx, next.principal, next.runId));
   }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { FaultPoint, FaultPoints } from '../../src/core/index.ts';
 import { functionModel, Holdfast } from '../../src/index.ts';
+import { movedClock } from '../support/clock.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 import { authorOf, honestReviewer, openSupervised, type SupervisedWorld } from '../support/supervised-world.ts';
 
@@ -45,6 +46,29 @@ for (const [point, times] of POINTS)
       assert.deepEqual([status, reviews, repairs, world.report()], ['verified', 2, 1, 'total 42']);
       await world.holdfast.close();
     });
+
+for (const [point, nth] of [
+  ['auto-review-started', 1],
+  ['effect-sent', 2],
+] as const)
+  check(
+    `a supervision that died at ${point} goes on with another model of its author where that is adopted`,
+    async (t) => {
+      const dataDir = join(await temporaryFolder(t), 'data');
+      const dying = await openSupervised({ dataDir, options: { faults: dyingAt(point, nth) } });
+      await assert.rejects(dying.agent.run('Write the total.'), /died at/);
+      await dying.holdfast.close();
+      const clock = movedClock();
+      const author = { ...authorOf('total 41', 'total 42'), id: 'newer-author' };
+      const world = await openSupervised({ dataDir, author, options: { clock, instanceLeaseMs: 600_000 } });
+      clock.advance(60_000);
+      const runId = await onlyRun(world);
+      await assert.rejects(world.agent.resume(runId), { code: 'RUN_CONFIG_CHANGED' });
+      const run = await world.agent.resume(runId, { adopt: true });
+      assert.deepEqual([run.supervision?.status, world.report()], ['verified', 'total 42']);
+      await world.holdfast.close();
+    },
+  );
 
 check('a verified run is ended for good: nothing of it is resumed', async (t) => {
   const dataDir = join(await temporaryFolder(t), 'data');
