@@ -162,6 +162,45 @@ check('a supervision that is stopped elsewhere while its reviewer answers is tol
   await elsewhere.holdfast.close();
 });
 
+check(
+  'whoever stops a supervision just as its reviewer has answered is told how it stands, and of no conflict',
+  async (t) => {
+    const dataDir = join(await temporaryFolder(t), 'data');
+    const answer = Promise.withResolvers<void>();
+    const reviewed = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const passes = functionModel(() => JSON.stringify({ verdict: 'pass', summary: 'Fine.' }), 'pass');
+    const reviewer: Model = {
+      id: 'reviewer',
+      turn: async function* (request) {
+        asked.resolve();
+        await answer.promise;
+        yield* passes.turn(request);
+      },
+    };
+    const faults = firstAt('auto-review-completed', () => reviewed.resolve());
+    const world = await openSupervised({ dataDir, author: authorOf('total 42'), reviewer, options: { faults } });
+    const elsewhere = await openSupervised({ dataDir, author: authorOf('total 42') });
+    const carried = world.agent.run('Write the total.');
+    await asked.promise;
+    const { runs, store, principal } = elsewhere.holdfast.runtime;
+    const read = store.read.bind(store);
+    const late: typeof store.read = async (name, body) => {
+      const found = await read(name, body);
+      if (name !== 'autonomy.standing') return found;
+      answer.resolve();
+      await reviewed.promise;
+      return found;
+    };
+    Object.assign(store, { read: late });
+    await runs.stop(principal, await onlyRun(elsewhere));
+    const { supervision } = await (await carried).refresh();
+    assert.match(supervision?.status ?? '', /^(verified|cancelled)$/);
+    await world.holdfast.close();
+    await elsewhere.holdfast.close();
+  },
+);
+
 check('a repair that is stopped elsewhere in a call ends with what the call came to', async (t) => {
   const dataDir = join(await temporaryFolder(t), 'data');
   const elsewhere: { stop?: () => Promise<void>; settled?: Promise<void> } = {};

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { FaultPoints } from '../../src/core/index.ts';
-import { makeReport, removeSession, viewOfRun } from '../../src/app/index.ts';
+import { auditEverything, makeReport, removeSession, viewOfRun } from '../../src/app/index.ts';
 import { ledgerCalls, settleByPerson } from '../../src/calls/index.ts';
 import { functionModel, type Model } from '../../src/index.ts';
 import { movedClock } from '../support/clock.ts';
@@ -70,6 +70,7 @@ check('an unknown call of a repair that is over is settled by whoever knows, and
   assert.deepEqual([report.counts.unknown, report.runs.map(({ resolve }) => resolve)], [0, [null, null]]);
   assert.deepEqual((await autonomy.auditRuns(principal, sessionId)).problems, []);
   assert.equal((await operations.audit()).passed, true);
+  assert.equal((await auditEverything(runtime, principal, null)).passed, true);
   const tree = await runtime.runs.tree(principal, runId);
   const repair = tree.find(({ parent }) => parent !== null);
   await assert.rejects(runtime.runs.resume(principal, repair?.runId ?? ''), { code: 'RUN_ENDED' });

@@ -319,8 +319,20 @@ export class Supervisor implements Supervision {
     await this.#end(run, standing.run, 'verified', 'independent_review_passed', null, (tx) => requirePen(tx, ticketId));
   }
 
-  /** Ends whatever is open as it is, and the run as cancelled. */
+  /** Ends whatever is open as it is, and the run as cancelled; anew where somebody has carried it on meanwhile. */
   async #stop(run: RunRecord, standing: Standing): Promise<boolean> {
+    try {
+      return await this.#stopAt(run, standing);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === null || !(OVERTAKEN.has(code) || code === 'AUTO_PHASE_OPEN')) throw error;
+      const now = await this.#standing(run);
+      if (now && now.events.length === standing.events.length) throw error;
+      return now ? this.#stop(run, now) : false;
+    }
+  }
+
+  async #stopAt(run: RunRecord, standing: Standing): Promise<boolean> {
     const context = this.#context;
     const why = 'The supervision was stopped.';
     await dropOpenAdvice(context, run, standing, why);
