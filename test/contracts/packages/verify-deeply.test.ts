@@ -130,3 +130,16 @@ check('the command names a run that is not what its events come to', async (t) =
   assert.match(deep.problems.join(), /terminal event disagrees with its run/);
   assert.equal((await holdfast(['verify', bad])).exit, 0, 'its bytes are what its manifest lists');
 });
+
+check('what only an import finds in the fields of records is named as not looked at', async () => {
+  const files = await readAll(oracle('b-notebook'));
+  editDocument(files, 'notebook.json', (notebook) => {
+    const [cell] = notebook['cells'] as JsonObject[];
+    if (cell) cell['code'] = 5;
+  });
+  const bytes = resealed(files);
+  const deep = await verifyDeeply(bytesSource(bytes));
+  assert.ok(deep.not_checked.some((one) => one.startsWith('fields: ')));
+  await using world = await openPackageWorld();
+  assert.equal((await refusal(world.packages.import(OWNER, bytes))).code, 'PACKAGE_DOCUMENT_INVALID');
+});
