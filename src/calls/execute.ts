@@ -81,7 +81,7 @@ function invocationOf(of: ReadyCall, key: string): Invocation {
     signal,
     timeoutMs: call.tool.timeoutMs,
     ...(call.pageUrl === null ? {} : { pageUrl: call.pageUrl }),
-    onProgress: (update) => listener?.onProgress?.(call.callId, update),
+    onProgress: (update) => heard(() => listener?.onProgress?.(call.callId, update)),
   };
 }
 
@@ -92,10 +92,19 @@ async function executeRead(context: CallsContext, of: ReadyCall): Promise<Execut
   return { outcome: await readOutcome(tool, input, tried), recorded: false, retries: tried.retries };
 }
 
+/** Whoever only listens has no say in a call that is under way, and takes its outcome from nobody by a throw. */
+function heard(tell: () => void): void {
+  try {
+    tell();
+  } catch {
+    // The tool is not the one to be told.
+  }
+}
+
 function retryTerms(context: CallsContext, of: ReadyCall, mayRepeat: () => Promise<boolean>): RetryTerms {
   const { callId, tool } = of.call;
   const onRetry = (retry: number, pauseMs: number): void =>
-    of.listener?.onCallRetry?.(callId, tool.name, retry, pauseMs);
+    heard(() => of.listener?.onCallRetry?.(callId, tool.name, retry, pauseMs));
   return { ids: context.sessions.ids, mayRepeat, onRetry };
 }
 

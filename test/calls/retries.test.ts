@@ -204,3 +204,23 @@ check('nothing is sent again once another process has stopped the run, however s
   assert.equal(keys.length, 1);
   assert.equal(run.view.calls[0]?.outcome?.state, 'unknown');
 });
+
+check('what a listener throws while a call is under way takes nothing of the call with it', async (t) => {
+  const { holdfast } = await openDesk(t);
+  const { execute, keys } = failing(1);
+  const listener = {
+    onProgress: () => {
+      throw new Error('nobody looks any more');
+    },
+    onCallRetry: () => {
+      throw new Error('nobody looks any more');
+    },
+  };
+  const told: Execute = (input, call) => {
+    call.progress({ done: 1 });
+    return execute(input, call);
+  };
+  const tools = [noteTool({ effect: 'idempotent', retry, execute: told })];
+  const run = await holdfast.agent({ model: model(), tools, listener }).run('go');
+  assert.deepEqual([run.view.calls[0]?.outcome?.state, keys.length], ['done', 2]);
+});
