@@ -25,7 +25,27 @@ export function httpTransport(
     },
   });
   exact.standBefore(transport);
+  boundAnswers(transport, onBroken);
   return transport;
+}
+
+/** What a server may ask is small: more than this has not been taken only by one that asks without an end. */
+const MOST_OWED = 256;
+
+/** Each answer to a server's question is a request of its own: one that takes none would have them all kept open. */
+function boundAnswers(transport: StreamableHTTPClientTransport, onBroken: (failure: HoldfastError) => void): void {
+  const send: Transport['send'] = transport.send.bind(transport);
+  let owed = 0;
+  transport.send = async (message: Parameters<Transport['send']>[0], options) => {
+    if ('method' in message) return send(message, options);
+    if (owed >= MOST_OWED) {
+      const failure = protocolBroken('asked for more than it takes answers to');
+      onBroken(failure);
+      throw failure;
+    }
+    owed += 1;
+    return send(message, options).finally(() => (owed -= 1));
+  };
 }
 
 type OnMessage = NonNullable<Transport['onmessage']>;

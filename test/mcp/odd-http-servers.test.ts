@@ -165,3 +165,17 @@ check('an answer over HTTP without an end is broken off at the bound, in the mid
   assert.ok((await brokenOff) < 4 * LIMITS.mcpMessageBytes);
   await connection.close();
 });
+
+check('a server over HTTP that asks without an end and takes no answer is given up', async (t) => {
+  const pings = Array.from({ length: 1_000 }, (_, id) => `data: {"jsonrpc":"2.0","id":${id},"method":"ping"}\n\n`);
+  const deaf = await oddServer(t, {
+    'tools/call': (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(pings.join('')),
+    // An answer has no method.
+    '': () => undefined,
+  });
+  const connection = await connectMcp({ name: 'odd', server: { url: deaf.url } });
+  t.after(() => connection.close());
+  assert.equal(await codeOf(call(connection)), 'MCP_PROTOCOL_BROKEN');
+  assert.equal(connection.alive, false);
+  assert.ok(deaf.asked.filter((method) => method === '').length < 300);
+});
