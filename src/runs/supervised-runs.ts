@@ -53,8 +53,8 @@ export class SupervisedRuns {
 
   /** A run that nobody carries out any more has its supervision ended too, as a run that is stopped has. */
   async stop(run: RunRecord, agentOf: () => Agent): Promise<void> {
-    const ended = run.state.status === 'completed' || run.state.status === 'stopped';
-    if (!ended || !(await this.#isOpen(run))) return;
+    const isCarried = run.state.status === 'running' || run.state.status === 'waiting_confirmation';
+    if (isCarried || !(await this.#isOpen(run))) return;
     const followUp = async (): Promise<RunRecord> => run;
     await this.#context.supervision?.carryOn({
       run,

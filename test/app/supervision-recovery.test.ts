@@ -217,6 +217,33 @@ check('one supervised run of a branch at a time, and a new one after a revert', 
   await world.holdfast.close();
 });
 
+check('a supervision that its failed run has left open is ended by whoever stops the run', async (t) => {
+  const dataDir = join(await temporaryFolder(t), 'data');
+  const down = {
+    id: 'author',
+    turn: () => {
+      throw new Error('down');
+    },
+  };
+  const setting = { dataDir, author: down, retries: { most: 0 } };
+  const dying = await openSupervised(setting);
+  const { store } = dying.holdfast.runtime;
+  const write = store.write.bind(store);
+  const lost: typeof store.write = async (name, body) => {
+    if (name === 'autonomy.terminate') throw new Error('died at its end');
+    return write(name, body);
+  };
+  Object.assign(store, { write: lost });
+  await assert.rejects(dying.agent.run('Write the total.'), /died at its end/);
+  await dying.holdfast.close();
+  const world = await openSupervised(setting);
+  const { runs, autonomy, principal } = world.holdfast.runtime;
+  const runId = await onlyRun(world);
+  const { state, place } = await runs.stop(principal, runId);
+  assert.deepEqual([state.status, (await autonomy.supervisionOf(principal, place))?.status], ['failed', 'cancelled']);
+  await world.holdfast.close();
+});
+
 check('a failed run that is resumed is supervised anew', async (t) => {
   const dataDir = join(await temporaryFolder(t), 'data');
   let broken = true;
