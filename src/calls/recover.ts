@@ -40,6 +40,8 @@ export interface Recovery {
   readonly redeliver: boolean;
   /** Whose call it is, with the roles it has now. Default: the stored subject, with what is left of the roles of `principal`. */
   readonly requester?: ToolPrincipal;
+  /** Asked in the transaction that begins a delivery: false where whoever wanted it may want it no more. */
+  readonly isWanted?: (tx: ReadTx) => Promise<boolean>;
 }
 
 /** What recovery found out. `recorded`: the ledger's newest `result` of the call already says so. */
@@ -131,7 +133,7 @@ async function redeliver(
   // Before the lease: a delivery that cannot be made is none, and keeps nobody else from the call.
   const scope = scopeOf(stored, recovery.filesystem);
   if (typeof scope === 'string') return still(stored, `It was not delivered again: ${scope}`);
-  const held = await context.store.write('calls.lease', (tx) => lease(tx, context, principal, stored));
+  const held = await context.store.write('calls.lease', (tx) => lease(tx, context, principal, stored, recovery));
   if (typeof held === 'string') return notLeased(context, principal, stored, held);
   await context.faults.reach('outbox-claimed');
   const right = { untilMs: held.until * 1000, clock: context.clock };
@@ -186,10 +188,12 @@ async function lease(
   context: CallsContext,
   principal: Principal,
   stored: StoredCall,
+  { isWanted }: Recovery,
 ): Promise<Lease | string> {
   const { statusRef, call, groupId } = stored;
   const now = unixSeconds(context.clock);
   if ((await context.pausedBecause(tx)) !== null || now >= stored.whole.operation.approvalExpiresAt) return NOT_LEASED;
+  if (isWanted && !(await isWanted(tx))) return 'It was not delivered again: its run was stopped.';
   const denied = await deniedByRule(tx, context, principal, stored);
   if (denied !== null) return `It was not delivered again: ${denied}`;
   const seconds = leaseSecondsFor(call.tool.timeoutMs);

@@ -11,9 +11,11 @@ import {
   resultEvent,
   standNow,
 } from '../calls/index.ts';
+import type { ReadTx } from '../store/index.ts';
 import type { Driving, RunsContext } from './context.ts';
 import { carryOutGroup, type GroupEnd, placeOf, writeResults } from './group.ts';
 import type { GroupWithCalls } from './history.ts';
+import { isStopAsked } from './run-store.ts';
 import { isOfMainLine } from './side-branch/told.ts';
 import { termsOf } from './turn.ts';
 
@@ -84,8 +86,14 @@ async function recoverStarted(
 }
 
 /** A tool that is gone, or that takes the stored arguments no longer, cannot be asked: what is stored is all that is known. */
-async function recovered(context: RunsContext, { run, signal }: Driving, statusRef: string): Promise<Recovered> {
-  const recovery = { filesystem: context.filesystem, signal, redeliver: true };
+async function recovered(context: RunsContext, driving: Driving, statusRef: string): Promise<Recovered> {
+  const { run, signal, stopNow } = driving;
+  const isWanted = async (tx: ReadTx): Promise<boolean> => {
+    if (!(await isStopAsked(tx, run.runId, context.instanceId))) return true;
+    stopNow();
+    return false;
+  };
+  const recovery = { filesystem: context.filesystem, signal, redeliver: true, isWanted };
   try {
     return await recoverCall(context.calls, run.principal, statusRef, recovery);
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { FunctionReply } from '../../src/index.ts';
-import { assert, check } from '../support/index.ts';
+import { assert, check, manualClock } from '../support/index.ts';
 import { noteTool, openDesk } from '../calls/desk.ts';
 
 check('once a stop is committed elsewhere, no write begins, however soon after it the run comes to it', async (t) => {
@@ -79,4 +79,34 @@ check('once a stop is committed elsewhere, no run is begun below the stopped one
   const run = await here.holdfast.agent({ name: 'lead', model, tools: [look], children: [helper] }).run('go');
   const tree = await runs.tree(principal, run.id);
   assert.deepEqual([posted, run.status, tree.length], [0, 'stopped', 1]);
+});
+
+check('once a stop is committed elsewhere, nothing that was interrupted is sent again', async (t) => {
+  const clock = manualClock(Date.now());
+  // Long, so that moving the clock ends no process's own lease.
+  const here = await openDesk(t, { clock, instanceLeaseMs: 600_000 });
+  const there = await openDesk(t, { clock, instanceLeaseMs: 600_000, dataDir: here.dataDir });
+  const { runs, principal } = there.holdfast.runtime;
+  let sent = 0;
+  let runId = '';
+  const post = noteTool({
+    effect: 'reconcilable',
+    settlesWithinMs: 0,
+    execute: () => {
+      sent += 1;
+      throw new Error('connection reset');
+    },
+    // While the other side thinks, somebody stops the run.
+    status: async () => {
+      if (runId !== '') await runs.stop(principal, runId);
+      return runId === '' ? { state: 'unknown' } : { state: 'not_happened' };
+    },
+  });
+  const model = () => ({ calls: [{ callId: 'c1', toolName: 'take_note', arguments: { note: 'x' } }] });
+  const run = await here.holdfast.agent({ model, tools: [post] }).run('go');
+  assert.deepEqual([run.status, sent], ['failed', 1]);
+  runId = run.id;
+  clock.advance(60_000);
+  await run.resume();
+  assert.deepEqual([run.view.outcome, sent], ['unknown', 1]);
 });
