@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { functionModel, type Model } from '../../src/index.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
-import { honestReviewer, openSupervised } from '../support/supervised-world.ts';
+import { authorOf, honestReviewer, openSupervised } from '../support/supervised-world.ts';
 
 const ADVICE = JSON.stringify({ outcome: 'allow_once', risk: 'low', summary: 'Harmless.' });
 
@@ -17,37 +17,40 @@ function adviserThat(act: () => Promise<void>): Model {
   };
 }
 
-check('advice that a dead process had begun keeps no run from its end once its request is decided', async (t) => {
-  const dataDir = join(await temporaryFolder(t), 'data');
-  const terms = { reviewer: { model: honestReviewer() } };
-  const setting = { dataDir, needsApproval: true };
-  let world = await openSupervised({ ...setting, terms: { ...terms, preset: 'off', resultReviewMode: 'auto_fix' } });
-  const first = await world.agent.run('Write the total.');
-  for (let request = first.pending[0]; request; ) {
-    const { autonomy, approvals, principal } = world.holdfast.runtime;
-    const { requestId, digest, document } = request;
-    const { action_digest: actionDigest } = document as { action_digest: string };
-    await autonomy.startAssessment(principal, first.supervision?.autoRunId ?? '', {
-      assessmentId: `advice-${requestId}`,
-      auditId: `audit-${requestId}`,
-      decisionId: requestId,
-      actionDigest,
-      policyVersion: 'somebody:1:0',
-      key: `advice:${requestId}`,
-    });
-    await approvals.decide(principal, [{ requestId, digest, decision: 'approve' }]);
+const WRITTEN = [['total 42'], ['total 41', 'total 42']] as const;
+
+for (const contents of WRITTEN)
+  check(`advice that a dead process had begun keeps no run of ${contents.length} writes from its end`, async (t) => {
+    const dataDir = join(await temporaryFolder(t), 'data');
+    const terms = { reviewer: { model: honestReviewer() } };
+    const setting = { dataDir, needsApproval: true, author: authorOf(...contents) };
+    let world = await openSupervised({ ...setting, terms: { ...terms, preset: 'off', resultReviewMode: 'auto_fix' } });
+    const first = await world.agent.run('Write the total.');
+    for (let request = first.pending[0]; request; ) {
+      const { autonomy, approvals, principal } = world.holdfast.runtime;
+      const { requestId, digest, document } = request;
+      const { action_digest: actionDigest } = document as { action_digest: string };
+      await autonomy.startAssessment(principal, first.supervision?.autoRunId ?? '', {
+        assessmentId: `advice-${requestId}`,
+        auditId: `audit-${requestId}`,
+        decisionId: requestId,
+        actionDigest,
+        policyVersion: 'somebody:1:0',
+        key: `advice:${requestId}`,
+      });
+      await approvals.decide(principal, [{ requestId, digest, decision: 'approve' }]);
+      await world.holdfast.close();
+      world = await openSupervised({ ...setting, terms: { ...terms, preset: 'off', resultReviewMode: 'auto_fix' } });
+      request = (await world.agent.resume(first.id)).pending[0];
+    }
+    const { autonomy, principal, runs } = world.holdfast.runtime;
+    const view = await autonomy.supervisionOf(principal, (await runs.get(principal, first.id)).place);
+    assert.deepEqual(
+      [view?.status, view?.advice.map(({ status }) => status)],
+      ['verified', contents.map(() => 'unavailable')],
+    );
     await world.holdfast.close();
-    world = await openSupervised({ ...setting, terms: { ...terms, preset: 'off', resultReviewMode: 'auto_fix' } });
-    request = (await world.agent.resume(first.id)).pending[0];
-  }
-  const { autonomy, principal, runs } = world.holdfast.runtime;
-  const view = await autonomy.supervisionOf(principal, (await runs.get(principal, first.id)).place);
-  assert.deepEqual(
-    [view?.status, view?.advice.map(({ status }) => status)],
-    ['verified', ['unavailable', 'unavailable']],
-  );
-  await world.holdfast.close();
-});
+  });
 
 check(
   'advice that comes after its request was decided and carried out elsewhere takes nothing from the run',
