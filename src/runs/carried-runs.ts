@@ -1,6 +1,6 @@
 import { type Principal, SessionPen } from '../sessions/index.ts';
-import { appendFeed } from '../store/index.ts';
 import type { AskPen, TakenRun } from './begin-run.ts';
+import { CLOSING, isClosing } from './closing.ts';
 import type { Agent, CarryOutChild, Driving, RunListener, RunsContext } from './context.ts';
 import { agentFor } from './follow-up.ts';
 import { thawAgent } from './frozen.ts';
@@ -9,7 +9,7 @@ import type { RunRecord } from './model.ts';
 import { namingRun } from './naming-run.ts';
 import * as sql from './run-queries.ts';
 import { spanOfRun } from './run-spans.ts';
-import { moveRun, requireLiving, requireRun } from './run-store.ts';
+import { letGo, moveRun, requireLiving, requireRun } from './run-store.ts';
 
 /**
  * A run that this process carries out. `ended` settles when it waits, has ended, or failed to be carried out: the error
@@ -28,6 +28,8 @@ const STOP_LOOK_MS = 500;
 
 interface Carried {
   readonly stop: AbortController;
+  /** Its own turns can be let go of at any moment; what follows them under supervision is stopped. */
+  inOwnTurns: boolean;
   readonly ended: Promise<RunRecord>;
 }
 
@@ -78,7 +80,7 @@ export class CarriedRuns {
   }
 
   carry(principal: Principal, taken: TakenRun, agent: Agent, listener: RunListener): RunHandle {
-    return this.#enter(taken.runId, async (stop) => {
+    return this.#enter(taken.runId, true, async (stop) => {
       const driven = await this.#turns(principal, taken, agent, listener, stop);
       return driven ?? this.#driving(principal, taken, agent, listener, stop);
     });
@@ -87,21 +89,23 @@ export class CarriedRuns {
   /** Carries on what is left of a run whose own turns are over: its supervision. `adopt`: with its agent as it is now. */
   carryOver({ principal, runId }: RunRecord, agent: Agent, listener: RunListener, adopt: boolean): RunHandle {
     const { instanceId: owner } = this.#context;
-    return this.#enter(runId, (stop) => this.#driving(principal, { runId, owner }, agent, listener, stop, adopt));
+    return this.#enter(runId, false, (stop) =>
+      this.#driving(principal, { runId, owner }, agent, listener, stop, adopt),
+    );
   }
 
-  #enter(runId: string, turns: (stop: AbortController) => Promise<Driving>): RunHandle {
+  #enter(runId: string, inOwnTurns: boolean, turns: (stop: AbortController) => Promise<Driving>): RunHandle {
     const stop = new AbortController();
     const ended = namingRun(runId, () => this.#carry(runId, turns, stop));
-    this.#runs.set(runId, { stop, ended });
+    this.#runs.set(runId, { stop, inOwnTurns, ended });
     const forget = (): void => void this.#runs.delete(runId);
     ended.then(forget, forget);
     return { runId, ended };
   }
 
-  /** Waits for a run of this process, which is stopped where the run above it is. */
+  /** Waits for a run of this process, which is stopped where the run above it is, and let go of with it. */
   async endedWith(signal: AbortSignal, { runId, ended }: RunHandle): Promise<RunRecord> {
-    const stop = (): void => this.stop(runId);
+    const stop = (): void => this.#runs.get(runId)?.stop.abort(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     try {
@@ -111,9 +115,9 @@ export class CarriedRuns {
     }
   }
 
-  /** Asks every run to stop, and waits for them. */
+  /** Breaks off every run, a run above before those below it, and waits for them. */
   async close(): Promise<void> {
-    for (const { stop } of this.#runs.values()) stop.abort();
+    for (const { stop, inOwnTurns } of this.#runs.values()) stop.abort(inOwnTurns ? CLOSING : undefined);
     await Promise.allSettled([...this.#runs.values()].map(({ ended }) => ended));
   }
 
@@ -126,6 +130,9 @@ export class CarriedRuns {
     try {
       const driving = await turns(stop);
       const { run } = driving;
+      if (isClosing(stop.signal)) return run;
+      const carried = this.#runs.get(runId);
+      if (carried) carried.inOwnTurns = false;
       const stands = (await this.#host.supervise(driving)) ? await this.#get(run.principal, runId) : run;
       await this.#host.hasStood(stands);
       return stands;
@@ -177,25 +184,23 @@ export class CarriedRuns {
 
   /**
    * The run was not carried on to a stand. One that was stopped while it waited for the pen is stopped: nothing of it
-   * had begun. Any other belongs to nobody from now, so that whoever resumes it, wherever, may have it.
+   * had begun. Any other belongs to nobody from now, so that whoever resumes it, wherever, may have it: also one that
+   * waited while its process closed.
    */
   async #letGo(principal: Principal, { runId, owner }: TakenRun, error: unknown, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context.calls;
-    if (signal.aborted && error === signal.reason) {
+    const brokenOff = signal.aborted && error === signal.reason;
+    if (brokenOff && !isClosing(signal)) {
       const finishedAt = clock.nowMs();
       const stopped = { status: 'stopped', finishedAt } as const;
       const run = { runId, principal };
       await store.write('runs.stand', (tx) => moveRun(tx, run, owner, stopped, finishedAt));
       return;
     }
-    const release = store.write('runs.let-go', async (tx) => {
-      const { changes } = await tx.run(sql.LET_GO, [clock.nowMs(), runId, owner]);
-      if (changes === 1)
-        await appendFeed(tx, { tenantId: principal.tenant, kind: 'run.interrupted', reference: runId });
-    });
+    const release = store.write('runs.let-go', (tx) => letGo(tx, { runId, principal }, owner, clock.nowMs()));
     // Where even this cannot be written, the row is let go of when this process has ended.
     await release.catch(() => undefined);
-    throw error;
+    if (!brokenOff) throw error;
   }
 
   #get(principal: Principal, runId: string): Promise<RunRecord> {

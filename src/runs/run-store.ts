@@ -172,6 +172,17 @@ export async function isStopAsked(tx: ReadTx, runId: string, owner: string): Pro
   return row['stop_requested_at'] !== null;
 }
 
+/** A running run of this process belongs to nobody from now; one that is not its own is left alone. */
+export async function letGo(
+  tx: Tx,
+  { runId, principal }: Pick<RunRecord, 'runId' | 'principal'>,
+  owner: string,
+  now: number,
+): Promise<void> {
+  const { changes } = await tx.run(sql.LET_GO, [now, runId, owner]);
+  if (changes === 1) await appendFeed(tx, { tenantId: principal.tenant, kind: 'run.interrupted', reference: runId });
+}
+
 /** Counts one model turn of a run of this process, with its tokens and its cost. RUN_NOT_OWNED. */
 export async function countTurn(
   tx: Tx,

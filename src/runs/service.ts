@@ -292,7 +292,10 @@ export class Runs {
     return damageOfOrphan(this.#context.calls, run);
   }
 
-  /** Asks every run of this process to stop and waits for them. */
+  /**
+   * Lets go of every run of this process, as soon as it can be: its model is broken off, and a call that is under way is
+   * cancelled. Whoever resumes it goes on. What a supervisor does about a run is stopped. Nothing begins any more.
+   */
   async close(): Promise<void> {
     this.#waiting.close();
     await this.#carried.close();

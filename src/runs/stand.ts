@@ -2,9 +2,10 @@ import { cancelRequests } from '../approvals/index.ts';
 import { HoldfastError } from '../core/index.ts';
 import type { NewEvent } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
+import { isClosing } from './closing.ts';
 import type { Driving, RunsContext } from './context.ts';
 import { type GroupEnd, writeResults } from './group.ts';
-import { moveRun, type RunEnd } from './run-store.ts';
+import { isStopAsked, letGo, moveRun, type RunEnd } from './run-store.ts';
 
 /** Writes down how the run stands now that it cannot go on by itself. */
 export async function stand(
@@ -18,10 +19,24 @@ export async function stand(
     case 'unknown':
       return standFailed(context, driving, 'OUTCOME_UNKNOWN', unknownText(end.outcome.reason), end.unwritten);
     case 'stopped': {
+      if (isClosing(driving.signal)) return breakOff(context, driving, end.unwritten);
       const finishedAt = context.calls.clock.nowMs();
       return write(context, driving, { status: 'stopped', finishedAt }, end.unwritten);
     }
   }
+}
+
+/** The process closes: what is known is written down, and the run goes on where somebody resumes it. */
+async function breakOff(context: RunsContext, driving: Driving, unwritten: readonly NewEvent[]): Promise<void> {
+  const { run, owner } = driving;
+  const { store, clock } = context.calls;
+  await store.write('runs.let-go', async (tx) => {
+    const now = clock.nowMs();
+    await writeResults(tx, context, driving, unwritten);
+    if (await isStopAsked(tx, run.runId, owner))
+      await moveRun(tx, run, owner, { status: 'stopped', finishedAt: now }, now);
+    else await letGo(tx, run, owner, now);
+  });
 }
 
 const unknownText = (reason: string): string => `The outcome of a call is unknown: ${reason}`;

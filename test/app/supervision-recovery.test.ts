@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { viewOfRun } from '../../src/app/index.ts';
 import type { FaultPoint, FaultPoints } from '../../src/core/index.ts';
 import { functionModel, Holdfast } from '../../src/index.ts';
 import { movedClock } from '../support/clock.ts';
@@ -278,3 +279,29 @@ check('a supervision that died can be stopped where its agent is not defined, as
   assert.equal(supervision?.status, 'cancelled');
   await bare.close();
 });
+
+check(
+  'a supervised run whose process closes while its author answers goes on later, under its supervision',
+  async (t) => {
+    const dataDir = join(await temporaryFolder(t), 'data');
+    const right = authorOf('total 42');
+    const asked = Promise.withResolvers<void>();
+    const silent = functionModel(() => {
+      asked.resolve();
+      return new Promise<never>(() => undefined);
+    }, right.id);
+    const world = await openSupervised({ dataDir, author: silent });
+    const begun = world.agent.run('Write the total.');
+    await asked.promise;
+    await Promise.allSettled([world.holdfast.close(), begun]);
+    const again = await openSupervised({ dataDir, author: right });
+    const runId = await onlyRun(again);
+    const { runtime } = again.holdfast;
+    const before = await viewOfRun(runtime, runtime.principal, runId);
+    assert.equal(before.outcome, 'interrupted');
+    assert.equal(before.supervision?.status, 'running');
+    const resumed = await again.agent.resume(runId);
+    assert.deepEqual([resumed.status, resumed.supervision?.status], ['completed', 'verified']);
+    await again.holdfast.close();
+  },
+);

@@ -189,3 +189,25 @@ check(
     assert.equal((await untilEnded(owner, runId)).text, 'answered');
   },
 );
+
+check(
+  'a run whose model is answering when serve is told to stop is interrupted, and the next serve goes on',
+  async (t) => {
+    const model = `const tools = []; const model = async () => {
+    if (existsSync('asked')) return 'answered';
+    writeFileSync('asked', '');
+    return sleep(600_000, 'late');
+  };`;
+    const { folder, json } = await configuredFolder(t, model);
+    const first = await served(t, folder);
+    const token = first.token ?? '';
+    const { run_id: runId } = await new HoldfastClient({ url: first.url, token }).startRun({ task: 'Say it.' });
+    while (!existsSync(join(folder, 'asked'))) await sleep(20);
+    assert.equal(await first.stop('SIGTERM'), 0);
+    const { document: shown } = await json('runs', 'show', runId);
+    assert.deepEqual([shown['status'], shown['outcome']], ['running', 'interrupted']);
+    const owner = new HoldfastClient({ url: (await served(t, folder)).url, token });
+    await owner.resumeRun(runId);
+    assert.equal((await untilEnded(owner, runId)).text, 'answered');
+  },
+);
