@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { assert, check, type ConfiguredFolder, configuredFolder, installedCommand } from '../support/index.ts';
 
 /** Three tools whose answers are lost until the other side is well again (`well`); the task names the one to call. */
@@ -25,6 +26,7 @@ function change(folder: string, sql: string): void {
 }
 
 const LEASES_OVER = 'UPDATE outbox SET lease_until = unixepoch() WHERE lease_until IS NOT NULL';
+/** A second after they were given: no earlier end can be written down. */
 const APPROVALS_OVER = 'UPDATE operations SET approval_expires_at = approved_at + 1';
 
 /** A call of this tool whose answer was lost: its reference. */
@@ -67,6 +69,7 @@ check('why a call was not sent again is told, beside what is stored', async (t) 
   const asked = await lost(world, 'asked');
   const keyed = await lost(world, 'keyed');
   change(world.folder, `${LEASES_OVER}; ${APPROVALS_OVER}`);
+  await sleep(2_000);
   const why = async (command: string, ref: string) => {
     const { exit, stderr, stdout } = await world.holdfast('operations', command, ref, '--json');
     assert.equal((JSON.parse(stdout) as { readonly outcome: string }).outcome, 'unknown');
