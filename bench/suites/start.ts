@@ -61,7 +61,7 @@ export const startSuite: BenchSuite = {
       start('node', data, ['-e', '0']),
       start('version', data, [COMMAND, '--version']),
       start('help', data, [COMMAND, 'help']),
-      start('doctor', data, [COMMAND, 'doctor']),
+      start('doctor', data, [COMMAND, 'doctor', '--data-dir', '.holdfast']),
     ];
     const measured = await interleave(contenders, ROUNDS, { warmUp: 2 });
     const ms = (name: string): number => (measured.get(name)?.medianUs ?? Number.NaN) / 1000;
