@@ -1,15 +1,14 @@
 import { MOST_ASKING_MS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
-import { effectIdentity } from './digests.ts';
 import type { LookupAnswer } from './downstream.ts';
 import type { Principal } from './model.ts';
 import { readLookup } from './port-answers.ts';
-import type { StoredWork } from './stored-work.ts';
+import { requestOf, type StoredWork } from './stored-work.ts';
 
 /** Asks the other side whether an operation happened; `unknown` where it cannot be asked. */
 export async function askOtherSide(
   { downstream }: Pick<OperationsContext, 'downstream'>,
-  { row, tool, input, expected }: StoredWork,
+  work: StoredWork,
   principal: Principal,
   now: number,
 ): Promise<LookupAnswer> {
@@ -20,18 +19,7 @@ export async function askOtherSide(
     over.resolve({ kind: 'unknown' });
     ending.abort();
   }, MOST_ASKING_MS);
-  const request = {
-    scope: row.scope,
-    statusRef: row.statusRef,
-    contract: tool.contract,
-    tool,
-    principal,
-    input,
-    requestSha256: expected.requestSha256,
-    effectIdentity: effectIdentity(row.scope, expected.requestSha256),
-    now,
-    signal: ending.signal,
-  };
+  const request = { ...requestOf(work, principal, now), signal: ending.signal };
   try {
     return readLookup(await Promise.race([downstream.lookUp(request), over.promise]));
   } finally {

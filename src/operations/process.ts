@@ -2,8 +2,8 @@ import { fail } from '../core/index.ts';
 import { currentAccess, ruleHolds } from './access.ts';
 import { DEFAULT_LEASE_SECONDS } from './bounds.ts';
 import type { OperationsContext } from './context.ts';
-import { effectIdentity, isStatusRef } from './digests.ts';
-import type { DeliveryAnswer, DeliveryRequest, DownstreamPort } from './downstream.ts';
+import { isStatusRef } from './digests.ts';
+import type { DeliveryAnswer, DownstreamPort } from './downstream.ts';
 import { recordBroken, requireEvidence } from './evidence.ts';
 import {
   checkLeaseRequest,
@@ -17,7 +17,7 @@ import { type Lease, type OperationRecord, Principal, type ProcessOutcome } from
 import { readDelivery } from './port-answers.ts';
 import { mayBeSent } from './redelivery.ts';
 import { settleFound } from './settle.ts';
-import { readWork, recordReceipt, type StoredWork } from './stored-work.ts';
+import { readWork, recordReceipt, requestOf, type StoredWork } from './stored-work.ts';
 
 export interface ProcessOptions {
   readonly workerId: string;
@@ -56,28 +56,6 @@ export async function takeLease(
 function requireLeaseAsked(statusRef: unknown, { workerId, now, leaseSeconds }: LeaseAsked): void {
   requireStatusRef(statusRef);
   checkLeaseRequest(workerId, now, leaseSeconds);
-}
-
-function deliveryRequest(
-  work: StoredWork,
-  held: Lease,
-  principal: Principal,
-  now: number,
-): Omit<DeliveryRequest, 'signal'> {
-  const { row, tool, input, expected } = work;
-  return {
-    scope: row.scope,
-    statusRef: row.statusRef,
-    contract: tool.contract,
-    tool,
-    principal,
-    input,
-    requestSha256: expected.requestSha256,
-    effectIdentity: effectIdentity(row.scope, expected.requestSha256),
-    attempt: held.attemptCount,
-    now,
-    leaseUntil: held.until,
-  };
 }
 
 /** What a delivery that did nothing comes to, where the operation did not wait for its answer. */
@@ -127,7 +105,8 @@ async function deliver(
   if (!(await ruleHolds(work.tool, current, work.input))) return 'business_rule_denied';
   const port = requirePort(context);
   await context.faults.reach('effect-about-to-send');
-  const request = deliveryRequest(work, held, current, terms.now);
+  const { attemptCount: attempt, until: leaseUntil } = held;
+  const request = { ...requestOf(work, current, terms.now), attempt, leaseUntil };
   const answer = readDelivery(await withinLease(terms.leftMs(), (signal) => port.deliver({ ...request, signal })));
   await context.faults.reach('effect-sent');
   return finishDelivery(context, port, work, answer, { ...terms, attempt: held.attemptCount });

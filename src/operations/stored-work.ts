@@ -1,7 +1,9 @@
 import type { JsonObject } from '../core/index.ts';
 import type { OperationsContext } from './context.ts';
+import { effectIdentity } from './digests.ts';
+import type { LookupRequest } from './downstream.ts';
 import { type ExpectedRequest, readStoredObject, recordBroken, sameRevisions } from './evidence.ts';
-import type { OperationRecord, OperationTool, Receipt } from './model.ts';
+import type { OperationRecord, OperationTool, Principal, Receipt } from './model.ts';
 import { record } from './record.ts';
 import { expectedOfRow } from './request.ts';
 import { checkedOutput } from './results.ts';
@@ -32,6 +34,19 @@ export async function readWork(context: OperationsContext, row: OperationRecord)
   const input = readStoredObject(row.argumentsJson, 'the stored arguments');
   if ((await tool.checkArguments(input)).length > 0) throw recordBroken('its arguments break the input rules');
   return { row, tool, input, expected: expectedOfRow(row.scope, tool, input) };
+}
+
+/** What the other side is told of an operation, whether it is asked about it or is to carry it out. */
+export function requestOf(
+  { row, tool, input, expected }: StoredWork,
+  principal: Principal,
+  now: number,
+): Omit<LookupRequest, 'signal'> {
+  const { scope, statusRef } = row;
+  const { requestSha256 } = expected;
+  const { contract } = tool;
+  const identity = effectIdentity(scope, requestSha256);
+  return { scope, statusRef, contract, tool, principal, input, requestSha256, effectIdentity: identity, now };
 }
 
 /**

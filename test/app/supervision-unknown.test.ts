@@ -25,15 +25,20 @@ interface Broken extends SupervisedWorld {
   readonly statusRef: string;
 }
 
+/** The second write of a world is one of which nobody knows what became of it. */
+function breaksAtSecond(): () => Promise<void> {
+  let writes = 0;
+  return async () => {
+    writes += 1;
+    if (writes === 2) throw new Error('the line broke');
+  };
+}
+
 /** A supervised run whose repair ended on a write of which nobody knows what became of it. */
 async function broken(t: TestContext, toolIs: SupervisedSetting['toolIs'], author?: Model): Promise<Broken> {
   const dataDir = join(await temporaryFolder(t), 'data');
   const clock = movedClock();
-  let writes = 0;
-  const beforeWrite = async (): Promise<void> => {
-    writes += 1;
-    if (writes === 2) throw new Error('the line broke');
-  };
+  const beforeWrite = breaksAtSecond();
   const world = await openSupervised({
     dataDir,
     ...(author ? { author } : {}),
@@ -201,11 +206,7 @@ check(
   async (t) => {
     const dataDir = join(await temporaryFolder(t), 'data');
     const clock = movedClock();
-    let writes = 0;
-    const beforeWrite = async (): Promise<void> => {
-      writes += 1;
-      if (writes === 2) throw new Error('the line broke');
-    };
+    const beforeWrite = breaksAtSecond();
     const author = functionModel(({ messages }) => {
       const asked = messages.filter(({ role }) => role === 'user').length;
       if (messages.at(-1)?.role !== 'user') return 'Done.';

@@ -167,15 +167,17 @@ for (const other of ['nobody', 'another process'] as const)
     },
   );
 
-check(
-  'a run whose model was answering when serve fell asleep is interrupted, not stopped, and can go on',
-  async (t) => {
-    const model = `const tools = []; const model = async () => {
+/** Its model never answers the first time that it is asked, of which it leaves a file (`asked`). */
+const SILENT_AT_FIRST = `const tools = []; const model = async () => {
     if (existsSync('asked')) return 'answered';
     writeFileSync('asked', '');
     return sleep(600_000, 'late');
   };`;
-    const { folder, json } = await configuredFolder(t, model);
+
+check(
+  'a run whose model was answering when serve fell asleep is interrupted, not stopped, and can go on',
+  async (t) => {
+    const { folder, json } = await configuredFolder(t, SILENT_AT_FIRST);
     leaseShortly(folder);
     const serve = await served(t, folder);
     const owner = new HoldfastClient({ url: serve.url, token: serve.token ?? '' });
@@ -193,12 +195,7 @@ check(
 check(
   'a run whose model is answering when serve is told to stop is interrupted, and the next serve goes on',
   async (t) => {
-    const model = `const tools = []; const model = async () => {
-    if (existsSync('asked')) return 'answered';
-    writeFileSync('asked', '');
-    return sleep(600_000, 'late');
-  };`;
-    const { folder, json } = await configuredFolder(t, model);
+    const { folder, json } = await configuredFolder(t, SILENT_AT_FIRST);
     const first = await served(t, folder);
     const token = first.token ?? '';
     const { run_id: runId } = await new HoldfastClient({ url: first.url, token }).startRun({ task: 'Say it.' });
