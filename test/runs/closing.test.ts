@@ -59,25 +59,37 @@ check('a run whose process closes in a turn of its model is let go of, not stopp
   assert.deepEqual([resumed.status, ran.times, seen.asked], ['completed', 1, 3]);
 });
 
-check('what a call came to while its process closed is kept, and the run goes on after it', async (t) => {
+/** A run whose process closes while a call of a tool with that effect is under way, and who opens the folder next. */
+async function closedInCall(t: Parameters<typeof openDesk>[0], effect: 'read' | 'once') {
   const { holdfast, dataDir } = await openDesk(t);
   const started = Promise.withResolvers<void>();
-  const ran = { times: 0 };
-  const execute = async (): Promise<{ ran: number }> => {
+  const execute = async (): Promise<{ ok: boolean }> => {
     started.resolve();
     await sleep(50);
-    return { ran: (ran.times += 1) };
+    return { ok: true };
   };
-  const agent = { name: 'clerk', model: callsThenDone([{}]), tools: [noteTool({ effect: 'read', execute })] };
+  const agent = { name: 'clerk', model: callsThenDone([{}]), tools: [noteTool({ effect, execute })] };
   const begun = holdfast.agent(agent).run('go');
   await started.promise;
   await closed(holdfast, begun);
   const [run] = stored(dataDir);
   assert.ok(run);
+  return { run, agent, again: await openedAgain(t, dataDir) };
+}
+
+check('what a read came to while its process closed is kept, and the run goes on with it', async (t) => {
+  const { run, agent, again } = await closedInCall(t, 'read');
   assert.equal(run.status, 'running');
-  const again = await openedAgain(t, dataDir);
   const resumed = await again.agent(agent).resume(run.id);
   assert.equal(resumed.status, 'completed');
+  assert.match(resumed.text, /FAILED.*The call was cancelled/);
+});
+
+check('a write that was under way when its process closed is unknown, and is not sent again', async (t) => {
+  const { run, agent, again } = await closedInCall(t, 'once');
+  assert.equal(run.status, 'failed');
+  const resumed = await again.agent(agent).resume(run.id);
+  assert.deepEqual([resumed.status, resumed.view.outcome], ['failed', 'unknown']);
 });
 
 check('a run below is let go of with the one above it, and both go on together', async (t) => {
