@@ -6,6 +6,7 @@ import { effectIdentity, statusRefOf } from './digests.ts';
 import type { Awaitable } from './model.ts';
 import { COUNTS, ORPHAN_DOWNSTREAM, ORPHAN_LOCAL, ORPHAN_OUTBOX } from './queries.ts';
 import { BEYOND_NUMBERS, exact, numbersOf, scopeOf, wholeOf } from './rows.ts';
+import { statusRefFindings } from './status-refs.ts';
 
 export interface OperationCounts {
   readonly call_bindings: number;
@@ -110,6 +111,7 @@ async function readAudit(tx: ReadTx, context: OperationsContext) {
     foreign_key_violations: await foreignKeyViolations(tx),
     operations: await auditOperations(tx, context),
     orphans: await orphanFindings(tx),
+    refs: context.withVerdicts ? await statusRefFindings(tx) : [],
     counts: await countRows(tx),
   };
 }
@@ -120,12 +122,12 @@ async function readAudit(tx: ReadTx, context: OperationsContext) {
  */
 export async function auditDatabase(context: OperationsContext): Promise<OperationsAudit> {
   const found = await context.store.read('operations.audit', (tx) => readAudit(tx, context));
-  const { operations, orphans, counts, ...facts } = found;
+  const { operations, orphans, refs, counts, ...facts } = found;
   const { withoutTool } = operations;
   const checked = (await Promise.all(operations.findings.map(async (finding) => finding))).filter(
     (finding) => finding !== null,
   );
-  const semanticErrors = [...checked, ...orphans];
+  const semanticErrors = [...checked, ...orphans, ...refs];
   const sound = facts.integrity_check.length === 1 && facts.integrity_check[0] === 'ok';
   const durable = facts.journal_mode === 'wal' && facts.synchronous === 2;
   return {

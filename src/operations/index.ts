@@ -110,4 +110,5 @@ export { Operations, type OperationsOptions } from './service.ts';
 export type { PersonVerdict } from './settle.ts';
 export type { StatusQuery } from './status.ts';
 export { proveStored } from './stored-proof.ts';
-export { operationsSchema, operationVerdictsSchema } from './tables.ts';
+export { operationVerdictsSchema } from './composed-tables.ts';
+export { operationsSchema } from './tables.ts';

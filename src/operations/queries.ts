@@ -1,3 +1,5 @@
+import { AMONG_INDEXED_REFS, AMONG_ORDERED_REFS } from './status-refs.ts';
+
 const COLUMNS = [
   'operation_pk',
   'tenant_id',
@@ -151,18 +153,19 @@ const JOIN_VERDICT = 'LEFT JOIN operation_verdicts v ON v.operation_pk = o.opera
 export function operationQueries(withVerdicts: boolean): OperationQueries {
   const verdict = withVerdicts ? VERDICT : '';
   const join = withVerdicts ? JOIN_VERDICT : '';
-  const whole = `SELECT ${OPERATION}${verdict}, ${WHOLE} FROM operations o
-    ${JOIN_OUTBOX} ${JOIN_DOWNSTREAM} ${JOIN_LOCAL} ${join}`;
+  const { from, where } = withVerdicts ? AMONG_ORDERED_REFS : AMONG_INDEXED_REFS;
+  const whole = `SELECT ${OPERATION}${verdict}, ${WHOLE}`;
+  const joins = `${JOIN_OUTBOX} ${JOIN_DOWNSTREAM} ${JOIN_LOCAL} ${join}`;
   const settled = 'EXISTS (SELECT 1 FROM operation_verdicts v WHERE v.operation_pk = o.operation_pk)';
   const unsettled = withVerdicts ? 'AND v.operation_pk IS NULL' : '';
   return {
     byScope: `SELECT ${OPERATION}${verdict} FROM operations o ${join} WHERE ${SCOPE.replaceAll(/(\w+) = /g, 'o.$1 = ')}`,
-    forLease: `SELECT ${OPERATION}${verdict}, ${OUTBOX} FROM operations o ${JOIN_OUTBOX} ${join} WHERE o.status_ref = ?`,
-    whole: `${whole} WHERE o.status_ref = ?`,
+    forLease: `SELECT ${OPERATION}${verdict}, ${OUTBOX} ${from} ${JOIN_OUTBOX} ${join} ${where}`,
+    whole: `${whole} ${from} ${joins} ${where}`,
     reservedSucceeded: withVerdicts ? `${RESERVED_SUCCEEDED} AND ${NO_VERDICT}` : RESERVED_SUCCEEDED,
-    isOver: `SELECT 1 FROM operations o WHERE o.status_ref = ? AND (o.state = 'succeeded'${withVerdicts ? ` OR ${settled}` : ''})`,
-    auditPage: `${whole} WHERE o.operation_pk > ? ORDER BY o.operation_pk LIMIT ?`,
-    listPage: (open) => `${whole} WHERE o.tenant_id = ? AND o.operation_pk < ?
+    isOver: `SELECT 1 ${from} ${where} AND (o.state = 'succeeded'${withVerdicts ? ` OR ${settled}` : ''})`,
+    auditPage: `${whole} FROM operations o ${joins} WHERE o.operation_pk > ? ORDER BY o.operation_pk LIMIT ?`,
+    listPage: (open) => `${whole} FROM operations o ${joins} WHERE o.tenant_id = ? AND o.operation_pk < ?
       ${open ? `AND o.state <> 'succeeded' ${unsettled}` : ''} ORDER BY o.operation_pk DESC LIMIT ?`,
   };
 }

@@ -11,6 +11,7 @@ import type { OperationApproval, OperationRecord, OperationTool } from './model.
 import { INSERT_OPERATION, INSERT_OUTBOX } from './queries.ts';
 import { type KeyedCall, type PreparedRequest, prepareRequest } from './request.ts';
 import { operationOf, readRow } from './rows.ts';
+import { orderRefsAfter } from './status-refs.ts';
 
 /** The business rule's answer, asked before the transaction; `error` is what the rule threw, told only if it counts. */
 export type RuleAnswer = { readonly holds: boolean } | { readonly error: unknown };
@@ -187,6 +188,7 @@ function isHopeful(terms: ReserveTerms): boolean {
 /** Inserts the operation and its outbox row, or answers nothing where the scope is taken. */
 async function insertNew(
   tx: Tx,
+  context: OperationsContext,
   request: PreparedRequest,
   approval: OperationApproval,
   terms: ReserveTerms,
@@ -195,6 +197,7 @@ async function insertNew(
   if (inserted.changes === 0) return undefined;
   const pk = inserted.lastInsertRowid;
   await insertOutbox(tx, pk, request, terms);
+  if (context.withVerdicts) await orderRefsAfter(tx, pk);
   const { statusRef } = request;
   return { kind: 'reserved', operation: { pk, statusRef, request, approval, reservedAt: terms.now } };
 }
@@ -224,14 +227,14 @@ export async function reserve(
   if (bound === 'conflict') return reserveUnderRetired(tx, context, asked, terms);
   const hopeful = bound === 'new' && isHopeful(terms) ? admit(context, asked, terms) : undefined;
   if (typeof hopeful === 'object') {
-    const stored = await insertNew(tx, asked, hopeful, terms);
+    const stored = await insertNew(tx, context, asked, hopeful, terms);
     if (stored) return tell(tx, context, stored);
   }
   const record = await findByScope(tx, context, asked);
   if (record) return answerExisting(context, record, underStoredContract(context, asked, record));
   const admitted = hopeful ?? admit(context, asked, terms);
   if (typeof admitted === 'string') return refuse(admitted);
-  const stored = await insertNew(tx, asked, admitted, terms);
+  const stored = await insertNew(tx, context, asked, admitted, terms);
   if (!stored) return refuse('IDEMPOTENCY_CONFLICT');
   return tell(tx, context, stored);
 }

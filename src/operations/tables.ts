@@ -18,7 +18,7 @@ CREATE TABLE call_bindings (
   PRIMARY KEY (tenant_id, subject_id, provider, api_family, response_id, call_id)
 ) STRICT;`;
 
-const OPERATIONS = `
+export const OPERATIONS = `
 CREATE TABLE operations (
   operation_pk INTEGER PRIMARY KEY,
   tenant_id TEXT NOT NULL,
@@ -55,7 +55,7 @@ CREATE TABLE operations (
   UNIQUE (tenant_id, subject_id, tool_name, idempotency_key)
 ) STRICT;`;
 
-const OUTBOX = `
+export const OUTBOX = `
 CREATE TABLE outbox (
   event_id TEXT NOT NULL PRIMARY KEY,
   operation_pk INTEGER NOT NULL UNIQUE REFERENCES operations (operation_pk) ON DELETE RESTRICT,
@@ -91,7 +91,7 @@ CREATE TABLE downstream_receipts (
   UNIQUE (tenant_id, subject_id, tool_name, idempotency_key)
 ) STRICT;`;
 
-const LOCAL_RECEIPTS = `
+export const LOCAL_RECEIPTS = `
 CREATE TABLE local_receipts (
   operation_pk INTEGER PRIMARY KEY REFERENCES operations (operation_pk) ON DELETE RESTRICT,
   receipt_id TEXT NOT NULL UNIQUE,
@@ -126,85 +126,5 @@ export const operationsSchema: ContextSchema = {
       sqlite: [CALL_BINDINGS, OPERATIONS, OUTBOX, DOWNSTREAM_RECEIPTS, LOCAL_RECEIPTS].join('\n'),
     },
     { number: 2, name: 'call bindings in the order of their key', sqlite: BINDINGS_BY_KEY },
-  ],
-};
-
-/**
- * An event's id is made from its payload, which names the operation, so no two rows have one id while no two have one
- * operation; an audit recomputes it. An index over it would put each row of a commit on a page of its own, and those
- * pages were almost a third of all that a dispatch wrote. A ledger of operations alone keeps the contracts' own table.
- */
-const OUTBOX_BY_OPERATION = `
-ALTER TABLE outbox RENAME TO outbox_by_event;
-${OUTBOX.replace('event_id TEXT NOT NULL PRIMARY KEY', 'event_id TEXT NOT NULL').replace(
-  'operation_pk INTEGER NOT NULL UNIQUE REFERENCES',
-  'operation_pk INTEGER PRIMARY KEY REFERENCES',
-)}
-INSERT INTO outbox SELECT * FROM outbox_by_event ORDER BY operation_pk;
-DROP TABLE outbox_by_event;`;
-
-/** As receipts, without what the operation says itself. */
-const OTHER_ANSWERS = `
-CREATE TABLE operation_other_answers (
-  operation_pk INTEGER NOT NULL REFERENCES operations (operation_pk) ON DELETE RESTRICT,
-  number INTEGER NOT NULL CHECK (number >= 1),
-  receipt_id TEXT NOT NULL,
-  downstream_request_id TEXT NOT NULL,
-  result_json TEXT NOT NULL,
-  producer_revision TEXT NOT NULL,
-  resource_revision TEXT NOT NULL,
-  observed_at TEXT NOT NULL,
-  told_at INTEGER NOT NULL CHECK (told_at >= 0),
-  PRIMARY KEY (operation_pk, number)
-) STRICT, WITHOUT ROWID;
-CREATE TRIGGER operation_other_answers_never_change BEFORE UPDATE ON operation_other_answers
-BEGIN SELECT RAISE(ABORT, 'an answer never changes'); END;
-CREATE TRIGGER operation_other_answers_are_kept BEFORE DELETE ON operation_other_answers
-BEGIN SELECT RAISE(ABORT, 'an answer is kept'); END;`;
-
-/**
- * How an unknown outcome was settled without a receipt. Installed where operations are part of the composed system;
- * a database of operations alone has exactly the contracts' tables. One index finds an unresolved twin by its arguments,
- * the other makes a tenant's page of operations independent of how many there are.
- */
-export const operationVerdictsSchema: ContextSchema = {
-  context: 'operation_verdicts',
-  migrations: [
-    {
-      number: 1,
-      name: 'verdicts',
-      needs: [{ context: 'operations', number: 1 }],
-      sqlite: `
-CREATE TABLE operation_verdicts (
-  operation_pk INTEGER PRIMARY KEY REFERENCES operations (operation_pk) ON DELETE RESTRICT,
-  verdict TEXT NOT NULL CHECK (verdict IN ('done', 'not_done')),
-  source TEXT NOT NULL ${checkOneOf('source', 'status_query', 'person', 'tool')},
-  decided_by TEXT NOT NULL CHECK (length(decided_by) BETWEEN 1 AND 255),
-  reason TEXT NOT NULL CHECK (length(reason) BETWEEN 1 AND 2000),
-  decided_at INTEGER NOT NULL CHECK (decided_at >= 0)
-) STRICT;
-CREATE TRIGGER operation_verdicts_never_change BEFORE UPDATE ON operation_verdicts
-BEGIN SELECT RAISE(ABORT, 'a verdict never changes'); END;
-CREATE TRIGGER operation_verdicts_are_kept BEFORE DELETE ON operation_verdicts
-BEGIN SELECT RAISE(ABORT, 'a verdict is kept'); END;
-CREATE INDEX operations_unresolved ON operations (tenant_id, subject_id, tool_name, request_sha256)
-  WHERE state <> 'succeeded';
-CREATE INDEX operations_by_tenant ON operations (tenant_id);`,
-    },
-    {
-      number: 2,
-      name: 'unresolved operations by their arguments',
-      sqlite: `
-DROP INDEX operations_unresolved;
-CREATE INDEX operations_unresolved ON operations (tenant_id, subject_id, tool_name, substr(arguments_json, 1, 128))
-  WHERE state <> 'succeeded';`,
-    },
-    {
-      number: 3,
-      name: 'the outbox in the order of its operations',
-      needs: [{ context: 'operations', number: 2 }],
-      sqlite: OUTBOX_BY_OPERATION,
-    },
-    { number: 4, name: 'what other deliveries of one key answered', sqlite: OTHER_ANSWERS },
   ],
 };

@@ -153,7 +153,7 @@ check(
     const file = join(await temporaryFolder(t), 'runtime.db');
     const earlierVerdicts = { ...operationVerdictsSchema, migrations: operationVerdictsSchema.migrations.slice(0, 2) };
     const schemas = [operationsSchema, earlierVerdicts];
-    const before = new RefundDesk(await openSqliteStore({ file, schemas }), { verdicts: true });
+    const before = new RefundDesk(await openSqliteStore({ file, schemas }), {});
     const dispatch = async (key: string, failure: 'none' | 'after_intent_commit') => {
       const call = refundCall({ idempotencyKey: key, callId: key, operationId: key, responseId: key });
       const approvals = before.approve(USER, call, 'valid', T0);
