@@ -2,10 +2,9 @@ import { type ChildProcess, fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { builtProgram } from '../../scripts/installed.ts';
 import { type Contender, interleave, type Measured } from '../measure.ts';
 import type { BenchRow, BenchSuite } from '../suite.ts';
-import { CallWork } from './call-work.ts';
-import { DispatchWork } from './dispatch-work.ts';
 
 const CALLERS = 64;
 const SERIAL_EFFECTS = 20;
@@ -13,53 +12,67 @@ const SERIAL_EFFECTS = 20;
  * More for whoever does more in a second, so that no round is over before it is under way: shorter ones measure how
  * long it takes to come back from the others' rounds, and how callers begin and end.
  */
-const GROUP_EFFECTS = { dispatch: CALLERS * 32, call: CALLERS * 16, peer: CALLERS * 8 };
+const GROUP_EFFECTS = { dispatch: CALLERS * 128, call: CALLERS * 32, peer: CALLERS * 8 };
 const SERIAL = { dispatch: SERIAL_EFFECTS * 8, call: SERIAL_EFFECTS * 8, peer: SERIAL_EFFECTS };
 const ROUNDS = 9;
 
+type Work = keyof typeof GROUP_EFFECTS;
+
 const folderOfPeers = join(import.meta.dirname, '..', 'peers');
 
+/** A program that takes jobs (`peer.mjs`): Holdfast in one of its two ways, or another runtime. */
 interface PeerKind {
   readonly name: string;
+  readonly work: Work;
   readonly script: string;
-  readonly settings?: string;
-  readonly packageName: string;
+  readonly settings: string;
+  /** What has to be installed for it. */
+  readonly packageName?: string;
 }
 
 const LANGGRAPH = '@langchain/langgraph-checkpoint-sqlite';
 
+function peer(name: string, script: string, packageName: string, settings = ''): PeerKind {
+  return { name, work: 'peer', script: join(folderOfPeers, script), settings, packageName };
+}
+
 const PEERS: readonly PeerKind[] = [
-  { name: 'langgraph', script: 'langgraph.mjs', settings: 'durable', packageName: LANGGRAPH },
-  { name: 'langgraph_as_installed', script: 'langgraph.mjs', packageName: LANGGRAPH },
-  { name: 'dbos', script: 'dbos.mjs', packageName: '@dbos-inc/dbos-sdk' },
-  { name: 'restate', script: 'restate.mjs', packageName: '@restatedev/restate-sdk' },
+  peer('langgraph', 'langgraph.mjs', LANGGRAPH, 'durable'),
+  peer('langgraph_as_installed', 'langgraph.mjs', LANGGRAPH),
+  peer('dbos', 'dbos.mjs', '@dbos-inc/dbos-sdk'),
+  peer('restate', 'restate.mjs', '@restatedev/restate-sdk'),
 ];
+
+/** The package as it is installed. */
+function ours(): PeerKind[] {
+  const script = builtProgram(join(import.meta.dirname, '..', 'children', 'durable-effects.ts'));
+  return (['dispatch', 'call'] as const).map((way) => ({ name: way, work: way, script, settings: way }));
+}
 
 type Reply = { readonly ready: true } | { readonly ms: number } | { readonly failed: string };
 
-/** A peer in a process of its own that does what it is told. */
+/** One of them in a process of its own that does what it is told. */
 class Peer {
   readonly name: string;
+  readonly work: Work;
   readonly version: string;
   readonly #child: ChildProcess;
 
   private constructor(kind: PeerKind, child: ChildProcess) {
     this.name = kind.name;
-    this.version = versionOf(kind.packageName);
+    this.work = kind.work;
+    this.version = kind.packageName === undefined ? '' : versionOf(kind.packageName);
     this.#child = child;
   }
 
   /** Undefined when it is not installed, or does not start under any Node.js that is here (a native add-on fits one). */
   static async start(kind: PeerKind, folder: string): Promise<Peer | undefined> {
-    if (!existsSync(join(folderOfPeers, 'node_modules', kind.packageName))) return undefined;
+    const { packageName } = kind;
+    if (packageName !== undefined && !existsSync(join(folderOfPeers, 'node_modules', packageName))) return undefined;
     const data = join(folder, kind.name);
     mkdirSync(data);
     for (const execPath of new Set([process.execPath, process.env['npm_node_execpath'] ?? process.execPath])) {
-      const child = fork(join(folderOfPeers, kind.script), [data, kind.settings ?? ''], {
-        execPath,
-        execArgv: [],
-        silent: true,
-      });
+      const child = fork(kind.script, [data, kind.settings], { execPath, execArgv: [], silent: true });
       const first = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => undefined)]);
       if (first !== undefined) return new Peer(kind, child);
     }
@@ -86,27 +99,8 @@ function versionOf(packageName: string): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
-interface Ours {
-  readonly dispatch: DispatchWork;
-  readonly call: CallWork;
-}
-
-async function spread(effects: number, callers: number, one: (caller: number) => Promise<void>): Promise<number> {
-  const caller = async (_: unknown, at: number): Promise<void> => {
-    for (let done = 0; done < effects / callers; done += 1) await one(at);
-  };
-  await Promise.all(Array.from({ length: callers }, caller));
-  return effects;
-}
-
-type Effects = typeof GROUP_EFFECTS;
-
-function contenders({ dispatch, call }: Ours, peers: readonly Peer[], effects: Effects, callers: number): Contender[] {
-  return [
-    { name: 'dispatch', run: () => spread(effects.dispatch, callers, () => dispatch.inTwoCommits()) },
-    { name: 'call', run: () => spread(effects.call, callers, (at) => call.call(at)) },
-    ...peers.map((peer) => ({ name: peer.name, run: () => peer.effects(effects.peer, callers) })),
-  ];
+function contenders(peers: readonly Peer[], effects: Readonly<Record<Work, number>>, callers: number): Contender[] {
+  return peers.map((peer) => ({ name: peer.name, run: () => peer.effects(effects[peer.work], callers) }));
 }
 
 type Rates = Readonly<Record<string, number>>;
@@ -131,38 +125,32 @@ function settleDisk(): void {
   spawnSync('sync');
 }
 
-async function measure(folder: string, peers: readonly Peer[]): Promise<{ serial: Rates; group64: Rates }> {
-  const ours = {
-    dispatch: await DispatchWork.open(join(folder, 'dispatch.db')),
-    call: await CallWork.open(folder, CALLERS),
-  };
-  try {
-    const serial = await interleave(contenders(ours, peers, SERIAL, 1), ROUNDS, { before: settleDisk });
-    const group64 = await interleave(contenders(ours, peers, GROUP_EFFECTS, CALLERS), ROUNDS, { before: settleDisk });
-    return { serial: perSecond(serial), group64: perSecond(group64) };
-  } finally {
-    await ours.dispatch.close();
-    await ours.call.close();
-  }
+async function measure(peers: readonly Peer[]): Promise<{ serial: Rates; group64: Rates }> {
+  const serial = await interleave(contenders(peers, SERIAL, 1), ROUNDS, { before: settleDisk });
+  const group64 = await interleave(contenders(peers, GROUP_EFFECTS, CALLERS), ROUNDS, { before: settleDisk });
+  return { serial: perSecond(serial), group64: perSecond(group64) };
 }
 
 /** Dispatch and call beside other durable runtimes doing one durable effect, where these are installed. */
 export const peersSuite: BenchSuite = {
   name: 'peers',
   async run(folder) {
-    const started = await Promise.all(PEERS.map((kind) => Peer.start(kind, folder)));
-    const peers = started.filter((peer) => peer !== undefined);
+    const started = await Promise.all([...ours(), ...PEERS].map((kind) => Peer.start(kind, folder)));
+    const all = started.filter((one) => one !== undefined);
+    const peers = all.filter(({ work }) => work === 'peer');
     try {
-      const missing = PEERS.filter((_, at) => started[at] === undefined).map(({ name }): BenchRow => {
-        return { what: name, value: '-', note: 'not installed, or does not start: see bench/peers/README.md' };
-      });
+      const missing = PEERS.filter((kind) => !peers.some(({ name }) => name === kind.name)).map(
+        ({ name }): BenchRow => {
+          return { what: name, value: '-', note: 'not installed, or does not start: see bench/peers/README.md' };
+        },
+      );
       if (peers.length === 0) return { rows: missing, figures: {} };
-      const { serial, group64 } = await measure(folder, peers);
+      const { serial, group64 } = await measure(all);
       const rows = [...rowsOf('serial', serial, peers), ...rowsOf('group64', group64, peers), ...missing];
       const versions = Object.fromEntries(peers.map(({ name, version }) => [name, version]));
       return { rows, figures: { peers: { versions, serial, group64 } } };
     } finally {
-      await Promise.all(peers.map((peer) => peer.stop()));
+      await Promise.all(all.map((one) => one.stop()));
     }
   },
 };

@@ -1,0 +1,2 @@
+/** See peer.mjs. */
+export function takeJobs(oneEffect: (caller: number) => Promise<unknown>): void;
