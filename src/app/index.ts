@@ -37,7 +37,7 @@ export {
   type RunView,
   viewOfRun,
 } from './run-view.ts';
-export { deliverAgain, operationDocument } from './operation-view.ts';
+export { deliverAgain, movedOperationDocument, operationDocument } from './operation-view.ts';
 export { requestView } from './request-view.ts';
 export { sideBranchDocument, sideBranchesOf, sideBranchStoryDocument } from './side-branch-view.ts';
 export {

@@ -46,6 +46,11 @@ export function operationDocument(view: OperationView): JsonObject {
   };
 }
 
+/** What is stored after somebody asked or sent again, and why that left it as unknown as it was; null where it is known. */
+export function movedOperationDocument(view: OperationView, outcome: CallOutcome): JsonObject {
+  return { ...operationDocument(view), reason: outcome.state === 'unknown' ? outcome.reason : null };
+}
+
 /**
  * Moves an operation whose outcome is unknown on: its tool is asked, and it is delivered again under the same key where
  * the tool allows that. The tool's rules are asked about whoever the call is of, with the roles that principal has now:

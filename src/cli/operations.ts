@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { operationDocument, type Runtime } from '../app/index.ts';
+import { movedOperationDocument, operationDocument, type Runtime } from '../app/index.ts';
 import { type CallOutcome, settlingCommand } from '../calls/index.ts';
 import { displayText, fail } from '../core/index.ts';
 import type { OperationView } from '../operations/index.ts';
@@ -102,11 +102,11 @@ function show(context: CommandContext, ref: string, options: RunOptions): Promis
   return withoutAgents(context, options, async ({ runtime }) => tell(context, runtime, ref));
 }
 
-async function tell(context: CommandContext, runtime: Runtime, ref: string): Promise<ExitCode> {
+async function tell(context: CommandContext, runtime: Runtime, ref: string, outcome?: CallOutcome): Promise<ExitCode> {
   const view: OperationView = await runtime.operations.show(runtime.principal, ref, seconds(runtime));
   const first = settlingCommand(view.statusRef, runtime.tools.current(view.tool) ?? null);
   context.output.result({
-    document: operationDocument(view),
+    document: outcome === undefined ? operationDocument(view) : movedOperationDocument(view, outcome),
     lines: (colours) => operationLines(view, colours, first),
   });
   return view.known === 'done' || view.known === 'not_done' ? 0 : 1;
@@ -132,16 +132,18 @@ async function dispatch(context: CommandContext, options: DispatchOptions): Prom
 function status(context: CommandContext, ref: string, options: RunOptions): Promise<ExitCode> {
   return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
     const { settleByStatus } = await import('../calls/index.ts');
-    tellWhy(context, await settleByStatus(runtime.calls, runtime.principal, ref, runtime.filesystem));
-    return tell(context, runtime, ref);
+    const outcome = await settleByStatus(runtime.calls, runtime.principal, ref, runtime.filesystem);
+    tellWhy(context, outcome);
+    return tell(context, runtime, ref, outcome);
   });
 }
 
 function deliver(context: CommandContext, ref: string, options: RunOptions): Promise<ExitCode> {
   return withConfigured(context, options, async ({ holdfast: { runtime } }) => {
     const { deliverAgain } = await import('../app/index.ts');
-    tellWhy(context, await deliverAgain(runtime, runtime.principal, ref));
-    return tell(context, runtime, ref);
+    const outcome = await deliverAgain(runtime, runtime.principal, ref);
+    tellWhy(context, outcome);
+    return tell(context, runtime, ref, outcome);
   });
 }
 

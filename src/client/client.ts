@@ -160,13 +160,13 @@ export class HoldfastClient {
     return this.#get(at('operations', statusRef));
   }
 
-  /** Has the other side asked what became of it. */
-  askOperation(statusRef: string): Promise<wire.OperationBody> {
+  /** Has the other side asked what became of it; `reason` says why it is as unknown as before, where it is. */
+  askOperation(statusRef: string): Promise<wire.MovedOperationBody> {
     return this.#post(at('operations', statusRef, 'status'));
   }
 
-  /** Has it delivered again under the same key, where its tool allows that. */
-  processOperation(statusRef: string): Promise<wire.OperationBody> {
+  /** Has it delivered again under the same key, where its tool allows that; `reason` as above. */
+  processOperation(statusRef: string): Promise<wire.MovedOperationBody> {
     return this.#post(at('operations', statusRef, 'process'));
   }
 

@@ -35,6 +35,7 @@ export type NewRuleBody = z.input<typeof rules.newRule>;
 export type AuditPageBody = z.output<typeof audits.auditPage>;
 export type VerifiedEffectBody = z.output<typeof operations.verifiedEffect>;
 export type OperationBody = z.output<typeof operations.operation>;
+export type MovedOperationBody = z.output<typeof operations.movedOperation>;
 export type OperationPageBody = z.output<typeof operations.operationPage>;
 export type OperationsAuditBody = z.output<typeof operations.operationsAudit>;
 export type VerdictBody = z.input<typeof operations.verdict>;

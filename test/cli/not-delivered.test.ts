@@ -72,8 +72,8 @@ check('why a call was not sent again is told, beside what is stored', async (t) 
   await sleep(2_000);
   const why = async (command: string, ref: string) => {
     const { exit, stderr, stdout } = await world.holdfast('operations', command, ref, '--json');
-    assert.equal((JSON.parse(stdout) as { readonly outcome: string }).outcome, 'unknown');
-    assert.equal(exit, 1);
+    const { outcome, reason } = JSON.parse(stdout) as { readonly outcome: string; readonly reason: string };
+    assert.deepEqual([exit, outcome, stderr], [1, 'unknown', `holdfast: ${reason}\n`]);
     return stderr;
   };
   assert.match(await why('process', once), /^holdfast: .* its tool is one that can be neither repeated nor asked\.\n$/);

@@ -57,11 +57,14 @@ contract(
     const robin = await world.client(['agent'], { subject: 'robin' });
     const ref = await unknownOperation(robin);
     const boss = await world.client(['admin'], { subject: 'boss' });
-    assert.equal((await boss.processOperation(ref)).outcome, 'unknown', 'a lease is running');
+    const early = await boss.processOperation(ref);
+    assert.equal(early.outcome, 'unknown', 'a lease is running');
+    assert.match(early.reason ?? '', /lease/);
     assert.deepEqual(got, []);
     pastTheLease();
     assert.equal((await boss.showOperation(ref)).progress, 'unknown');
-    assert.equal((await boss.processOperation(ref)).outcome, 'done');
+    const { outcome, reason } = await boss.processOperation(ref);
+    assert.deepEqual([outcome, reason], ['done', null]);
     assert.deepEqual(got, [{ subject: 'robin', roles: ['agent'] }]);
   },
 );

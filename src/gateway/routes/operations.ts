@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { deliverAgain, operationDocument } from '../../app/index.ts';
-import { settleByPerson, settleByStatus } from '../../calls/index.ts';
+import { deliverAgain, movedOperationDocument, operationDocument } from '../../app/index.ts';
+import { type CallOutcome, settleByPerson, settleByStatus } from '../../calls/index.ts';
 import { fail, type JsonObject, unixSeconds } from '../../core/index.ts';
 import { Principal as OperationPrincipal } from '../../operations/index.ts';
 import type { Principal } from '../../sessions/index.ts';
@@ -89,13 +89,13 @@ export const operationRoutes = [
     params: ofOperation,
     query: none,
     body: none,
-    reply: shape.operation,
+    reply: shape.movedOperation,
     status: 200,
     creates: false,
     handle: async ({ gateway, principal, params }) => {
       const { calls, filesystem } = gateway.runtime;
-      await settleByStatus(calls, principal, params.status_ref, filesystem);
-      return shown(gateway, principal, params.status_ref);
+      const outcome = await settleByStatus(calls, principal, params.status_ref, filesystem);
+      return moved(gateway, principal, params.status_ref, outcome);
     },
   }),
   route({
@@ -107,12 +107,12 @@ export const operationRoutes = [
     params: ofOperation,
     query: none,
     body: none,
-    reply: shape.operation,
+    reply: shape.movedOperation,
     status: 200,
     creates: false,
     handle: async ({ gateway, principal, params }) => {
-      await deliverAgain(gateway.runtime, principal, params.status_ref);
-      return shown(gateway, principal, params.status_ref);
+      const outcome = await deliverAgain(gateway.runtime, principal, params.status_ref);
+      return moved(gateway, principal, params.status_ref, outcome);
     },
   }),
   route({
@@ -136,7 +136,14 @@ export const operationRoutes = [
 
 const askerOf = ({ tenant, subject, roles }: Principal) => new OperationPrincipal(tenant, subject, roles);
 
-async function shown({ runtime }: GatewayContext, principal: Principal, statusRef: string): Promise<JsonObject> {
-  const now = unixSeconds(runtime.calls.clock);
-  return operationDocument(await runtime.operations.show(askerOf(principal), statusRef, now));
+async function shown(gateway: GatewayContext, principal: Principal, statusRef: string): Promise<JsonObject> {
+  return operationDocument(await viewOf(gateway, principal, statusRef));
+}
+
+async function moved(gateway: GatewayContext, principal: Principal, statusRef: string, outcome: CallOutcome) {
+  return movedOperationDocument(await viewOf(gateway, principal, statusRef), outcome);
+}
+
+function viewOf({ runtime }: GatewayContext, principal: Principal, statusRef: string) {
+  return runtime.operations.show(askerOf(principal), statusRef, unixSeconds(runtime.calls.clock));
 }

@@ -41,6 +41,12 @@ export const operation = z.strictObject({
   damage: text.nullable(),
 });
 
+/** After it was asked about or sent again. */
+export const movedOperation = operation.extend({
+  /** Why it is as unknown as before; null where it is known. */
+  reason: text.nullable(),
+});
+
 export const operationPage = z.strictObject({ operations: z.array(operation), next });
 /** Only those whose outcome is not known. */
 export const operationQuery = { open: z.enum(['true', 'false']).optional() };
