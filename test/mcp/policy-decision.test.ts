@@ -188,6 +188,73 @@ check('with several values a deny needs one of them, an allow all', async (t) =>
   assert.equal(judge(rule('deny'), 'pay', { l: ['good'] }).decision, 'ask');
 });
 
+check('an argument of another type, which a server may take for the same value, counts against the call', async (t) => {
+  const root = workspace(await temporaryFolder(t));
+  const rules = (when: object) => [
+    { id: 'no', tools: ['pay'], when: [when], decision: 'deny' },
+    { id: 'yes', tools: ['pay'], decision: 'allow' },
+  ];
+  const verdict = (when: object, x: JsonValue) => judge(draft(root, { rules: rules(when) }), 'pay', { x }).decision;
+  for (const x of ['true', 1, [true], { a: true }, null]) assert.equal(verdict({ at: '/x', equals: true }, x), 'deny');
+  assert.equal(verdict({ at: '/x', equals: true }, false), 'allow');
+  for (const x of [5, ['prod'], { a: 'prod' }])
+    assert.equal(verdict({ at: '/x', one_of: ['prod', 'main'] }, x), 'deny');
+  assert.equal(verdict({ at: '/x', one_of: ['prod', 'main'] }, 'test'), 'allow');
+  assert.equal(verdict({ at: '/x', one_of: ['prod', 7] }, 8), 'deny', 'it may be taken for a text');
+});
+
+check('an argument that stands twice for whoever ignores case counts against the call', async (t) => {
+  const root = workspace(await temporaryFolder(t));
+  const policy = draft(root, {
+    rules: [
+      { id: 'writes', tools: ['write_file'], when: [{ at: '/path', within: 'files' }], decision: 'allow' },
+      { id: 'no', tools: ['pay'], when: [{ at: '/deep/force', present: true }], decision: 'deny' },
+      { id: 'pays', tools: ['pay'], when: [{ at: '/dry', present: false }], decision: 'allow' },
+    ],
+  });
+  const write = (more: object) => judge(policy, 'write_file', { path: 'a.txt', content: 'c', ...more });
+  assert.equal(write({}).decision, 'allow');
+  for (const more of [{ Path: '/etc/passwd' }, { PATH: '../x' }]) {
+    assert.deepEqual([write(more).decision, write(more).resources], ['ask', 'anything']);
+    const all = draft(root, { rules: [{ id: 'all', tools: ['write_file'], decision: 'allow' }] });
+    assert.equal(judge(all, 'write_file', { path: 'a.txt', content: 'c', ...more }).decision, 'ask');
+  }
+  assert.equal(judge(policy, 'pay', {}).decision, 'allow');
+  assert.equal(judge(policy, 'pay', { DRY: 1 }).decision, 'ask');
+  for (const deep of [{ force: 1, Force: 2 }, { Force: 1 }, { force: 1, FORCE: 1 }])
+    assert.equal(judge(policy, 'pay', { deep }).decision, 'deny', JSON.stringify(deep));
+  const kelvin = draft(root, {
+    rules: [{ id: 'k', tools: ['pay'], when: [{ at: '/key', equals: 1 }], decision: 'allow' }],
+  });
+  assert.equal(judge(kelvin, 'pay', { key: 1 }).decision, 'allow');
+  assert.equal(judge(kelvin, 'pay', { key: 1, Key: 2 }).decision, 'ask');
+});
+
+check('a path that a server takes otherwise than our own tools do lets nothing pass', async (t) => {
+  const root = workspace(await temporaryFolder(t));
+  const policy = draft(root, {
+    tools: {
+      ...(draft(root)['tools'] as object),
+      look: { effect: 'read' },
+    },
+    rules: [
+      { id: 'looks', tools: ['look'], when: [{ at: '/path', within: 'files' }], decision: 'allow' },
+      { id: 'all', tools: ['write_file'], decision: 'allow' },
+    ],
+  });
+  const looks = (path: string) => judge(policy, 'look', { path }).decision;
+  const writing = (path: string) => judge(policy, 'write_file', { path, content: 'c' });
+  assert.deepEqual([looks('a.txt'), writing('a.txt').decision], ['allow', 'allow']);
+  // Our own tools know this name for the root; a server goes to the folder that is so called.
+  for (const path of ['/workspace/a.txt', '/workspace'])
+    assert.deepEqual([looks(path), writing(path).code], ['ask', 'RESOURCE_OUTSIDE_ROOT'], path);
+  for (const path of ['~root/x', '~a', 'file:///etc/passwd', 'FILE://x', 'a.txt ', ' a.txt']) {
+    assert.equal(looks(path), 'ask', path);
+    assert.deepEqual([writing(path).decision, writing(path).resources], ['ask', 'anything'], path);
+  }
+  for (const path of ['sub/~a', 'a:b', `${root}/a.txt`]) assert.equal(looks(path), 'allow', path);
+});
+
 check('patterns match whole names, each * any characters, without backtracking', async (t) => {
   const root = workspace(await temporaryFolder(t));
   const hits = (pattern: string, name: string) =>

@@ -141,6 +141,13 @@ check('what the server might read otherwise than the guard is not passed on', ()
     { id: 1, method: 'tools/call', params: ['t'] },
     { id: 1, method: 'tools/call', params: { name: ['t'] } },
     { id: 1, method: 'tools/call', params: { name: '' } },
+    { id: 1, method: 'ping', Method: 'tools/call', params: { name: 't' } },
+    { id: 1, Method: 'tools/call', params: { name: 't' } },
+    { id: 1, method: 'tools/call', params: { name: 't' }, PARAMS: { name: 'u' } },
+    { id: 1, ID: 2, method: 'tools/call', params: { name: 't' } },
+    { id: 1, method: 'tools/call', params: { name: 't', Name: 'u' } },
+    { id: 1, method: 'tools/call', params: { name: 't', Arguments: { a: 1 } } },
+    { id: 1, method: 'tools/call', params: { name: 't', argumentſ: { a: 1 } } },
     { id: 1, method: 'tools/call', params: { name: 't', arguments: [] } },
   ];
   for (const one of unreadable) {
@@ -156,6 +163,8 @@ check('what the server might read otherwise than the guard is not passed on', ()
   ]);
   assert.ok(batch.kind === 'refused' && batch.code === 'MCP_BATCH_REFUSED');
   assert.equal(host([{ id: 1, method: 'ping' }, 7]).kind, 'refused');
+  assert.equal(host([{ id: 1, method: 'ping', mEthod: 'tools/call' }]).kind, 'refused');
+  assert.equal(host({ id: 1, method: 'tools/call', params: { name: 't', arguments: { a: 1, A: 2 } } }).kind, 'call');
 });
 
 check('a carriage return divides a line wherever it is not its end', () => {

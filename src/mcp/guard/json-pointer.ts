@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonValue } from '../../core/index.ts';
+import { hasLikeName } from '../wire/like-names.ts';
 
 const SEGMENT = /^(?:\/(?:[^~/]|~[01])*)*$/;
 
@@ -43,4 +44,18 @@ function childOf(value: JsonValue, segment: string): readonly JsonValue[] | unde
   }
   if (!isJsonObject(value) || !Object.hasOwn(value, segment)) return undefined;
   return [value[segment] as JsonValue];
+}
+
+/**
+ * Whether some server reads another value there than `valuesAt` gives: one that takes the names of members whatever
+ * their case, as many do, finds a second member, or one where there seems to be none.
+ */
+export function isReadTwice(root: JsonValue, pointer: string): boolean {
+  let found: readonly JsonValue[] = [root];
+  for (const raw of pointer.slice(1).split('/')) {
+    const segment = raw.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (raw !== '*' && found.some((value) => isJsonObject(value) && hasLikeName(value, segment))) return true;
+    found = found.flatMap((value) => (raw === '*' ? childrenOf(value) : childOf(value, segment)) ?? []);
+  }
+  return false;
 }

@@ -1,6 +1,7 @@
 import { canonicalJson, HoldfastError, type JsonValue, JsonNumber } from '../../core/index.ts';
 import type { Filesystem, FilesystemRoot } from '../../effects/index.ts';
-import { valuesAt } from './json-pointer.ts';
+import { isReadTwice, valuesAt } from './json-pointer.ts';
+import { pathOfServer } from './path-words.ts';
 import type { Policy, PolicyCondition, PolicyRule } from './policy-model.ts';
 
 /** `unclear`: the argument is missing or of another type, or the path cannot be judged. */
@@ -42,15 +43,16 @@ export function holdsOf(sealed: SealedPolicy, conditions: readonly PolicyConditi
 }
 
 function answersOf(sealed: SealedPolicy, { at, test }: PolicyCondition, args: JsonValue): readonly Answer[] {
+  if (isReadTwice(args, at)) return ['unclear'];
   const values = valuesAt(args, at);
   if (test.kind === 'present') return [(values !== undefined) === test.present ? 'yes' : 'no'];
   if (values === undefined) return ['unclear'];
   return values.map((value) => {
     switch (test.kind) {
       case 'equals':
-        return sameValue(value, test.value) ? 'yes' : 'no';
+        return isOneOf(value, [test.value]);
       case 'one_of':
-        return test.values.some((one) => sameValue(value, one)) ? 'yes' : 'no';
+        return isOneOf(value, test.values);
       case 'range':
         return inRange(value, test.atLeast, test.atMost);
       case 'within':
@@ -59,6 +61,17 @@ function answersOf(sealed: SealedPolicy, { at, test }: PolicyCondition, args: Js
         return test satisfies never;
     }
   });
+}
+
+/** Many servers take `"true"` for true and `"5"` for 5: that a value of another type is another value cannot be told. */
+function isOneOf(value: JsonValue, wanted: readonly JsonValue[]): Answer {
+  if (wanted.some((one) => sameValue(value, one))) return 'yes';
+  return wanted.every((one) => typeOf(one) === typeOf(value)) ? 'no' : 'unclear';
+}
+
+function typeOf(value: JsonValue): string {
+  if (value === null) return 'null';
+  return numberOf(value) === undefined ? typeof value : 'number';
 }
 
 /** Numbers by value, `1.0` and `1` alike; everything else as canonical JSON. */
@@ -81,9 +94,10 @@ function numberOf(value: JsonValue): number | bigint | undefined {
 
 function isWithinRoot(sealed: SealedPolicy, name: string, value: JsonValue): Answer {
   const root = sealed.roots.get(name);
-  if (!root || typeof value !== 'string') return 'unclear';
+  const path = root && typeof value === 'string' ? pathOfServer(root, value) : null;
+  if (!root || path === null) return 'unclear';
   try {
-    sealed.filesystem.resolve(root, value, { allowMissing: true });
+    sealed.filesystem.resolve(root, path, { allowMissing: true });
     return 'yes';
   } catch (error) {
     return error instanceof HoldfastError && error.code === 'RESOURCE_OUTSIDE_ROOT' ? 'no' : 'unclear';

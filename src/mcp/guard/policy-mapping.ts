@@ -1,7 +1,8 @@
 import { type ErrorCode, HoldfastError, type JsonValue, LIMITS, sha256Hex } from '../../core/index.ts';
 import { ownedResource } from '../../effects/index.ts';
 import type { ResourceScope, ResourceTarget, ToolPostcondition } from '../../tools/index.ts';
-import { valuesAt } from './json-pointer.ts';
+import { isReadTwice, valuesAt } from './json-pointer.ts';
+import { pathOfServer } from './path-words.ts';
 import type { SealedPolicy } from './policy-conditions.ts';
 import type { PolicyTarget, PolicyTool } from './policy-model.ts';
 
@@ -54,25 +55,29 @@ function itself(server: string, toolId: string): ResourceTarget {
 
 function targetsOf(sealed: SealedPolicy, target: PolicyTarget, args: JsonValue): readonly ResourceTarget[] {
   const pointer = target.kind === 'filesystem' ? target.path : target.record;
+  if (pointer !== null && isReadTwice(args, pointer)) return [];
   const values = pointer === null ? ['*'] : (valuesAt(args, pointer) ?? []);
   const texts = values.map((value) => (typeof value === 'number' ? String(value) : value));
   if (!texts.every((value) => typeof value === 'string')) return [];
-  return texts.map((text, i) => {
+  const found = texts.map((text, i) => {
     const role = texts.length === 1 ? target.role : `${target.role}.${i + 1}`;
     return target.kind === 'filesystem'
       ? fileTarget(sealed, target, role, text)
       : ownedTarget(sealed, target, role, text);
   });
+  return found.every((one) => one !== null) ? found : [];
 }
 
 function fileTarget(
   sealed: SealedPolicy,
   target: PolicyTarget & { kind: 'filesystem' },
   role: string,
-  path: string,
-): ResourceTarget {
+  text: string,
+): ResourceTarget | null {
   const root = sealed.roots.get(target.root);
   if (!root) throw new Error('a root of the policy was not sealed');
+  const path = pathOfServer(root, text);
+  if (path === null) return null;
   sealed.filesystem.resolve(root, path, { allowMissing: target.mayBeMissing });
   return { kind: 'filesystem', role, root: root.path, path, mayBeMissing: target.mayBeMissing };
 }

@@ -8,6 +8,7 @@ import {
   LIMITS,
   readStrictJson,
 } from '../../core/index.ts';
+import { hasLikeName } from './like-names.ts';
 import { type HostMessage, IDEMPOTENCY_META_KEY, idOf, objectAt, type RpcId } from './message.ts';
 
 /** What one message of MCP may be; integers keep all their digits. */
@@ -27,6 +28,11 @@ const CALL = 'tools/call';
 const LIST = 'tools/list';
 const INITIALIZE = 'initialize';
 const CANCELLED = 'notifications/cancelled';
+
+/** A server that takes names whatever their case would read another call in a message that has one of these so. */
+const OF_MESSAGE = ['method', 'id', 'params', 'result', 'error'];
+const OF_CALL = ['name', 'arguments', '_meta', 'task', 'requestState', 'inputResponses'];
+const ALIKE = 'A member of the message is named like another but for its case.';
 
 /**
  * Looks into one line from the host. Every line is read, since the name of a method can be spelled with escapes; what
@@ -59,6 +65,7 @@ const passes = ({ kind }: HostMessage): boolean => kind !== 'call' && kind !== '
 
 function readMessage(message: JsonObject): HostMessage {
   const id = idOf(message);
+  if (OF_MESSAGE.some((name) => hasLikeName(message, name))) return refused('MCP_MESSAGE_UNREADABLE', id, ALIKE);
   const method = message['method'];
   if (method === undefined)
     return id === null ? { kind: 'pass' } : { kind: 'reply', id, result: objectAt(message, 'result') ?? null };
@@ -91,6 +98,7 @@ function readCall(message: JsonObject, id: RpcId | null): HostMessage {
   if (!params || typeof name !== 'string' || name === '' || !isJsonObject(args))
     return refused('MCP_MESSAGE_UNREADABLE', id, 'A call names a tool, and its arguments are an object.');
   const meta = objectAt(params, '_meta') ?? {};
+  if (OF_CALL.some((one) => hasLikeName(params, one))) return refused('MCP_MESSAGE_UNREADABLE', id, ALIKE);
   const key = Object.hasOwn(meta, IDEMPOTENCY_META_KEY) ? meta[IDEMPOTENCY_META_KEY] : null;
   if (key !== null && (typeof key !== 'string' || !KEY.test(key)))
     return refused('MCP_MESSAGE_UNREADABLE', id, `${IDEMPOTENCY_META_KEY} is a text of 1 to 200 visible characters.`);
