@@ -186,25 +186,45 @@ export class SessionHistory {
         return beginRestore(tx, context, principal, named);
       });
       void this.#faults.reach('checkpoint-committed');
-      return this.#carryOut(principal, begun, before);
+      return this.#carryOut(principal, begun, before, ticketId);
     });
   }
 
-  async #carryOut(principal: Principal, begun: BegunRestore, before: Capture | null): Promise<Checkpoint> {
-    const { store, context } = this.#options;
+  async #carryOut(
+    principal: Principal,
+    begun: BegunRestore,
+    before: Capture | null,
+    ticketId: string,
+  ): Promise<Checkpoint> {
+    const { context } = this.#options;
     const { operation, target } = begun;
     let tree: WorkspaceTree | null = null;
     try {
       tree = await this.#treeOf(target);
-      await this.#putBack(operation.rootFrameId, tree, before);
-      return await store.write('sessions.restored', (tx) => finishRestore(tx, context, principal, operation));
+      await this.#putBack(operation.rootFrameId, tree, before, ticketId);
+      return await this.#ended(ticketId, (tx) => finishRestore(tx, context, principal, operation));
     } catch (error) {
-      // Of a tree that could not be read nothing was written.
-      if (tree !== null) await this.#takeBack(begun);
+      // Of a tree that could not be read nothing was written. Whoever took the pen meanwhile ends this restore, or has
+      // ended it: what is in the workspace is theirs, and TICKET_LOST is thrown before any of it is taken back.
+      if (tree !== null) await this.#takeBack(begun, ticketId);
       const why = (error as { code?: string }).code ?? 'failed';
-      await store.write('sessions.given_up', (tx) => rollBackRestore(tx, context, principal, operation, why));
+      await this.#ended(ticketId, (tx) => rollBackRestore(tx, context, principal, operation, why));
       throw error;
     }
+  }
+
+  /** Ends a restore, while the pen is still with it: another might be ending it as well, the other way. */
+  #ended<T>(ticketId: string, end: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#options.store.write('sessions.restored', async (tx) => {
+      await requirePen(tx, ticketId);
+      return end(tx);
+    });
+  }
+
+  /** Gives the event loop its turn, which renews the pen's lease, and stops whoever has lost the pen. */
+  async #turn(ticketId: string): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    await this.#options.store.read('sessions.pen', (tx) => requirePen(tx, ticketId));
   }
 
   async #treeOf({ workspaceTreeId }: Checkpoint): Promise<WorkspaceTree | null> {
@@ -212,26 +232,36 @@ export class SessionHistory {
   }
 
   /** Makes the workspace what a tree says; without a tree there is nothing to do. */
-  async #putBack(rootFrameId: string, tree: WorkspaceTree | null, current: Capture | null): Promise<void> {
+  async #putBack(
+    rootFrameId: string,
+    tree: WorkspaceTree | null,
+    current: Capture | null,
+    ticketId: string,
+  ): Promise<void> {
     if (tree === null) return;
     const directory = await this.#options.directoryOf(rootFrameId);
     if (directory === null || current === null) throw noWorkspace();
-    await this.#options.workspaces.restoreTree(tree, directory, current);
+    await this.#options.workspaces.restoreTree(tree, directory, current, () => this.#turn(ticketId));
   }
 
   /** Takes back what a restore has written; what others have written since stays. */
-  #takeBack({ operation, target, undo }: BegunRestore): Promise<void> {
-    return this.#goOn(operation.rootFrameId, { from: target, to: undo, others: 'stay' });
+  #takeBack({ operation, target, undo }: BegunRestore, ticketId: string): Promise<void> {
+    return this.#goOn(operation.rootFrameId, { from: target, to: undo, others: 'stay' }, ticketId);
   }
 
-  async #goOn(rootFrameId: string, { from, to, others }: Way): Promise<void> {
+  async #goOn(rootFrameId: string, { from, to, others }: Way, ticketId: string): Promise<void> {
     const trees = { from: from.workspaceTreeId, to: to.workspaceTreeId };
     if (trees.to === null) return;
+    if (trees.from === null) {
+      // A target without a workspace: nothing was written that could be taken back.
+      if (others === 'stay') return;
+      throw nothingCaptured();
+    }
     const current = await this.#capture(rootFrameId);
-    if (trees.from === null) return this.#putBack(rootFrameId, await this.#treeOf(to), current);
     const directory = await this.#options.directoryOf(rootFrameId);
     if (directory === null || current === null) throw noWorkspace();
-    await this.#options.workspaces.goOn({ from: trees.from, to: trees.to, others }, directory, current);
+    const way = { from: trees.from, to: trees.to, others };
+    await this.#options.workspaces.goOn(way, directory, current, () => this.#turn(ticketId));
   }
 
   /**
@@ -242,7 +272,8 @@ export class SessionHistory {
    */
   async recover(principal: Principal, rootFrameId: string, how: 'finish' | 'roll_back'): Promise<void> {
     const { store, context, pen } = this.#options;
-    await pen.hold(principal, rootFrameId, { owner: principal.subject, reason: `recover ${how}` }, async () => {
+    const penOptions = { owner: principal.subject, reason: `recover ${how}` };
+    await pen.hold(principal, rootFrameId, penOptions, async ({ ticketId }) => {
       const begun = await store.read('sessions.recover', async (tx) => {
         const running = await runningRestore(tx, principal, rootFrameId);
         if (!running) throw fail('RESTORE_NOT_RUNNING', 'No revert or activation of this session waits to be ended.');
@@ -255,12 +286,12 @@ export class SessionHistory {
       });
       const { operation, target, undo } = begun;
       if (how === 'finish') {
-        await this.#goOn(rootFrameId, { from: undo, to: target, others: 'refuse' });
-        return void (await store.write('sessions.restored', (tx) => finishRestore(tx, context, principal, operation)));
+        await this.#goOn(rootFrameId, { from: undo, to: target, others: 'refuse' }, ticketId);
+        return void (await this.#ended(ticketId, (tx) => finishRestore(tx, context, principal, operation)));
       }
-      await this.#takeBack(begun);
+      await this.#takeBack(begun, ticketId);
       const why = 'rolled back after an interruption';
-      await store.write('sessions.given_up', (tx) => rollBackRestore(tx, context, principal, operation, why));
+      await this.#ended(ticketId, (tx) => rollBackRestore(tx, context, principal, operation, why));
     });
   }
 
@@ -269,5 +300,15 @@ export class SessionHistory {
     return directory === null ? null : this.#options.workspaces.capture(directory, this.#options.scan);
   }
 }
+
+/** What is in the folder by now is somebody's, and no checkpoint holds it. */
+const nothingCaptured = (): Error =>
+  fail(
+    'WORKSPACE_NOT_A_FOLDER',
+    'The session had no workspace when this was begun, and what is there now is not captured.',
+    {
+      resolve: 'Roll it back with `holdfast sessions recover SESSION --roll-back`, and go to that checkpoint again.',
+    },
+  );
 
 const noWorkspace = (): Error => fail('WORKSPACE_NOT_A_FOLDER', 'The session has no workspace to restore.');

@@ -1,98 +1,23 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { join } from 'node:path';
-import {
-  createIds,
-  fail,
-  type FaultPoints,
-  type FileSystem,
-  nodeFileSystem,
-  noFaults,
-  systemClock,
-} from '../../src/core/index.ts';
-import {
-  appendEvent,
-  beginRestore,
-  beginTurn,
-  type Checkpoint,
-  forkBranch,
-  requireSession,
-  runningRestore,
-  SessionHistory,
-  SessionPen,
-  visibleMessages,
-  WorkspaceStore,
-} from '../../src/sessions/index.ts';
+import { fail, nodeFileSystem } from '../../src/core/index.ts';
+import { appendEvent, beginRestore, type Checkpoint, forkBranch, runningRestore } from '../../src/sessions/index.ts';
 import { armFaults } from '../support/faults.ts';
+import {
+  files,
+  NEW,
+  OLD,
+  point,
+  type Project,
+  put,
+  say,
+  shown,
+  withProject,
+  withWork,
+} from '../support/history-project.ts';
 import { assert, check } from '../support/index.ts';
-import { AGENT, openCalls, openSessionWorld, OWNER, refusal, type SessionWorld } from '../support/session-world.ts';
-
-interface Project {
-  readonly world: SessionWorld;
-  readonly history: SessionHistory;
-  readonly workspaces: WorkspaceStore;
-  readonly directory: string;
-}
-
-interface Seams {
-  readonly files?: (directory: string) => Partial<FileSystem>;
-  readonly faults?: (directory: string) => FaultPoints;
-}
-
-async function withProject(body: (project: Project) => Promise<void>, seams: Seams = {}): Promise<void> {
-  await using world = await openSessionWorld();
-  const base = join(world.file, '..');
-  const directory = join(base, 'workspace');
-  fs.mkdirSync(directory);
-  const context = { clock: systemClock, ids: createIds(systemClock), hooks: [] };
-  const { store } = world;
-  const files = { ...nodeFileSystem, ...seams.files?.(directory) };
-  const workspaces = new WorkspaceStore({ store, folder: join(base, 'workspace-cas'), files, ...context });
-  const pen = new SessionPen(store, context);
-  const faults = seams.faults?.(directory) ?? noFaults;
-  const history = new SessionHistory({ store, context, pen, workspaces, directoryOf: () => directory, faults });
-  await body({ world, history, workspaces, directory });
-}
-
-const put = ({ directory }: Project, files: Record<string, string>): void => {
-  for (const [name, text] of Object.entries(files)) {
-    fs.mkdirSync(join(directory, name, '..'), { recursive: true });
-    fs.writeFileSync(join(directory, name), text);
-  }
-};
-
-function files({ directory }: Project): Record<string, string> {
-  const names = (fs.readdirSync(directory, { recursive: true }) as string[]).toSorted();
-  const regular = names.filter((name) => fs.statSync(join(directory, name)).isFile());
-  return Object.fromEntries(regular.map((name) => [name, fs.readFileSync(join(directory, name), 'utf8')]));
-}
-
-const say = ({ world }: Project, content: string, branchId = world.root) =>
-  world.store.write('t', (tx) => beginTurn(tx, world.context, AGENT, { rootFrameId: world.root, branchId, content }));
-
-const point = ({ world, history }: Project, branchId = world.root): Promise<Checkpoint> =>
-  history.checkpoint(OWNER, { rootFrameId: world.root, branchId, reason: 'test' });
-
-async function shown({ world }: Project): Promise<string[]> {
-  const { activeBranchId } = await world.store.read('t', (tx) => requireSession(tx, OWNER, world.root));
-  const of = { rootFrameId: world.root, branchId: activeBranchId };
-  const page = await world.store.read('t', (tx) => visibleMessages(tx, OWNER, of));
-  return page.items.map((message) => message.content);
-}
-
-const OLD = { 'a.txt': 'old', 'b/c.txt': 'old', 'only-old': 'x' };
-const NEW = { 'a.txt': 'new', 'b/c.txt': 'newer', 'only-new/d': 'y' };
-
-/** A session with a checkpoint on `OLD`, and work after it that made it `NEW`. */
-async function withWork(project: Project): Promise<Checkpoint> {
-  put(project, OLD);
-  await say(project, 'one');
-  const target = await point(project);
-  put(project, NEW);
-  fs.rmSync(join(project.directory, 'only-old'));
-  await say(project, 'two');
-  return target;
-}
+import { AGENT, openCalls, OWNER, refusal } from '../support/session-world.ts';
 
 /** A revert that is refused, since a file of the workspace was changed meanwhile; no restore is left under way. */
 async function refusedRevert(project: Project): Promise<void> {

@@ -5,11 +5,10 @@ import type { SeenFile, SkippedName, SkipReason } from './model.ts';
 import type { PackWriter } from './pack.ts';
 import { type FoundFile, type ScanOptions, scanWorkspace } from './scan.ts';
 import { sameFile, type StatCache } from './stat-cache.ts';
+import { breathe, Turns } from './turns.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
-/** After so much work the event loop gets a turn, so that readers and other runs go on. */
 const FILES_A_TURN = 64;
-const BYTES_A_TURN = 2 * 1024 * 1024;
 
 export interface CaptureTools {
   readonly files: FileSystem;
@@ -29,28 +28,12 @@ export interface Walked {
   readonly filesRead: number;
 }
 
-const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** Tells when the event loop is due its turn. */
-class Turns {
-  #files = 0;
-  #bytes = 0;
-
-  isDue(bytes: number): boolean {
-    this.#files += 1;
-    this.#bytes += bytes;
-    if (this.#files < FILES_A_TURN && this.#bytes < BYTES_A_TURN) return false;
-    [this.#files, this.#bytes] = [0, 0];
-    return true;
-  }
-}
-
 /** Reads a workspace; contents that are not stored yet go into the pack. */
 export async function readWorkspace(tools: CaptureTools, directory: string, options: ScanOptions): Promise<Walked> {
   const { cache } = tools;
   const table = new TableBuilder(cache.table);
   const skipped: SkippedName[] = [];
-  const turns = new Turns();
+  const turns = new Turns(FILES_A_TURN);
   let filesRead = 0;
   let bytes = 0;
   for (const found of scanWorkspace(tools.files, directory, options, (name) => skipped.push(name))) {

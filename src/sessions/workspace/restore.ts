@@ -4,11 +4,17 @@ import { factsOrNone, isUnchanged } from './capture.ts';
 import type { Capture, SeenFile, TreeChange, TreeEntry, WorkspaceTree } from './model.ts';
 import { sameFile } from './stat-cache.ts';
 import { diffTrees, TEMPORARY_PREFIX } from './tree.ts';
+import { Turns } from './turns.ts';
+
+/** Each file that is written is synced, which takes longer than to read one. */
+const FILES_A_TURN = 8;
 
 export interface RestoreTools {
   readonly files: FileSystem;
   readonly ids: Ids;
   readonly faults: FaultPoints;
+  /** Gives others their turn, again and again; what it throws ends the restore where it stands. */
+  readonly atTurn: () => Promise<void>;
 }
 
 export interface Restored {
@@ -29,13 +35,17 @@ export async function restoreWorkspace(
   const changes = diffTrees(current.tree, target);
   const entries = new Map(target.entries.map((entry) => [entry.path, entry]));
   requireFree(current, target, changes);
+  // Reading the tree may have taken long, and others may have come since.
+  await tools.atTurn();
   requireUnchanged(tools.files, directory, current, changes);
   const touched = new Set<string>();
+  const turns = new Turns(FILES_A_TURN);
   const counts = { written: 0, removed: 0, rights: 0 };
   for (const { path } of changes.filter((one) => one.change === 'removed').reverse()) {
     requireStill(tools.files, directory, path, current.seen(path));
     removeFile(tools.files, directory, path, touched);
     counts.removed += 1;
+    if (turns.isDue(0)) await tools.atTurn();
   }
   for (const { path, change } of changes.filter((one) => one.change !== 'removed')) {
     const entry = entries.get(path);
@@ -50,6 +60,7 @@ export async function restoreWorkspace(
       touched.add(dirname(join(directory, path)));
       counts.written += 1;
     }
+    if (turns.isDue(entry.size)) await tools.atTurn();
   }
   for (const folder of touched) syncQuietly(tools.files, folder);
   return counts;

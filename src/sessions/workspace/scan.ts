@@ -43,10 +43,11 @@ export function* scanWorkspace(
     requireWithin('workspaceDepth', levels.length);
     const names = readNames(files, at);
     if (names) levels.push({ path, at, identity: facts.identity, names, next: 0 });
-    else skip({ path: path === '' ? '.' : path, reason: 'unreadable' });
+    else if (path === '') throw notAFolder();
+    else skip({ path, reason: 'unreadable' });
   };
   const root = folderFacts(files, directory);
-  if (!root) throw fail('WORKSPACE_NOT_A_FOLDER', 'The workspace is not a folder that can be read.');
+  if (!root) throw notAFolder();
   enter('', directory, root);
   for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
     const name = level.names[level.next];
@@ -56,8 +57,11 @@ export function* scanWorkspace(
       continue;
     }
     level.next += 1;
+    const isOne = level.names[level.next] !== name;
+    // Names that are no UTF-8 are read as the same text: nobody can say which file it names.
+    while (level.names[level.next] === name) level.next += 1;
     const path = level.path === '' ? name : `${level.path}/${name}`;
-    const item = look(files, name, path, `${level.at}/${name}`, options);
+    const item = isOne ? look(files, name, path, `${level.at}/${name}`, options) : 'unreadable';
     if (typeof item === 'string') skip({ path, reason: item });
     else if (item.facts.kind === 'folder') enter(path, item.at, item.facts);
     else {
@@ -67,6 +71,8 @@ export function* scanWorkspace(
     }
   }
 }
+
+const notAFolder = (): Error => fail('WORKSPACE_NOT_A_FOLDER', 'The workspace is not a folder that can be read.');
 
 function requireSame(files: FileSystem, { at, identity }: Level): void {
   if (folderFacts(files, at)?.identity !== identity)

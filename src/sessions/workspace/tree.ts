@@ -49,13 +49,16 @@ export function readTreeDocument(treeId: string, text: string): WorkspaceTree {
   if (!Array.isArray(entries) || !Array.isArray(skipped)) throw damaged('its lists');
   requireWithin('workspaceFiles', entries.length);
   const tree: WorkspaceTree = { entries: entries.map(entryOf), skipped: skipped.map(skippedOf) };
-  for (const list of [tree.entries, tree.skipped]) requireOrder(list);
+  requireOrder(tree.entries, 1);
+  // Earlier builds told one name of several that are no UTF-8 more than once.
+  requireOrder(tree.skipped, 0);
   return tree;
 }
 
-function requireOrder(list: readonly { readonly path: string }[]): void {
+function requireOrder(list: readonly { readonly path: string }[], least: 0 | 1): void {
   for (let i = 1; i < list.length; i += 1)
-    if (compareCodePoints(list[i - 1]?.path ?? '', list[i]?.path ?? '') >= 0) throw damaged('the order of its paths');
+    if (compareCodePoints(list[i]?.path ?? '', list[i - 1]?.path ?? '') < least)
+      throw damaged('the order of its paths');
 }
 
 /** Relative, without an empty, `.` or `..` part. */
@@ -82,9 +85,13 @@ function skippedOf(value: JsonValue): SkippedName {
   return { path, reason };
 }
 
-/** What changes from one tree to another, by path. Both are sorted, so one walk over both serves. */
+/**
+ * What changes from one tree to another, by path. Both are sorted, so one walk over both serves. Of what `to` left out
+ * nobody knows what it was: that it is not in `to` does not say that it was not there, so it is not removed.
+ */
 export function diffTrees(from: WorkspaceTree, to: WorkspaceTree): TreeChange[] {
   const changes: TreeChange[] = [];
+  const leftOut = new Set(to.skipped.map(({ path }) => path));
   let a = 0;
   let b = 0;
   while (a < from.entries.length || b < to.entries.length) {
@@ -92,11 +99,20 @@ export function diffTrees(from: WorkspaceTree, to: WorkspaceTree): TreeChange[] 
     const now = to.entries[b];
     const order = old === undefined ? 1 : now === undefined ? -1 : compareCodePoints(old.path, now.path);
     const change = order < 0 ? 'removed' : order > 0 ? 'added' : changeOf(old, now);
-    if (change !== null) changes.push({ path: (order > 0 ? now?.path : old?.path) ?? '', change });
+    const isKnown = change !== 'removed' || !isBelow(leftOut, old?.path ?? '');
+    if (change !== null && isKnown) changes.push({ path: (order > 0 ? now?.path : old?.path) ?? '', change });
     if (order <= 0) a += 1;
     if (order >= 0) b += 1;
   }
   return changes;
+}
+
+/** Whether a path is one of these, or lies in one of them. */
+function isBelow(paths: ReadonlySet<string>, path: string): boolean {
+  if (paths.size === 0) return false;
+  for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1))
+    if (paths.has(path.slice(0, end))) return true;
+  return paths.has('.');
 }
 
 function changeOf(old: TreeEntry | undefined, now: TreeEntry | undefined): TreeChange['change'] | null {

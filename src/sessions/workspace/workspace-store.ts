@@ -24,6 +24,7 @@ import * as sql from './queries.ts';
 import { restoreWorkspace, type Restored } from './restore.ts';
 import type { ScanOptions } from './scan.ts';
 import { StatCache } from './stat-cache.ts';
+import { breathe } from './turns.ts';
 import { diffTrees, onTheWay, readTreeDocument, treeDocument } from './tree.ts';
 
 export interface WorkspaceStoreOptions {
@@ -140,6 +141,8 @@ export class WorkspaceStore {
     made: () => PackWriter | undefined,
   ): Promise<{ treeId: string; created: boolean }> {
     const document = treeDocument(tree);
+    // What could not be read again must not be relied upon.
+    requireWithin('workspaceFileBytes', Buffer.byteLength(document));
     const treeId = sha256Hex(document);
     if (await this.#touch(treeId)) {
       made()?.abandon();
@@ -282,9 +285,14 @@ export class WorkspaceStore {
     return this.restoreTree(await this.readTree(treeId), directory, current);
   }
 
-  /** The same for a tree that was read already. */
-  async restoreTree(target: WorkspaceTree, directory: string, current: Capture): Promise<Restored> {
-    const tools = { files: this.#files, ids: this.#options.ids, faults: this.#faults };
+  /** The same for a tree that was read already. What `atTurn` throws, between two files, ends it where it stands. */
+  async restoreTree(
+    target: WorkspaceTree,
+    directory: string,
+    current: Capture,
+    atTurn: () => Promise<void> = breathe,
+  ): Promise<Restored> {
+    const tools = { files: this.#files, ids: this.#options.ids, faults: this.#faults, atTurn };
     try {
       // One content is written after the other.
       const buffer = Buffer.allocUnsafe(PROOF_BYTES);
@@ -303,6 +311,7 @@ export class WorkspaceStore {
     way: { readonly from: string; readonly to: string; readonly others: 'stay' | 'refuse' },
     directory: string,
     current: Capture,
+    atTurn: () => Promise<void> = breathe,
   ): Promise<Restored> {
     const to = await this.readTree(way.to);
     const from = await this.readTree(way.from).catch((error: unknown) => {
@@ -310,10 +319,10 @@ export class WorkspaceStore {
       return null;
     });
     // Without it nobody can tell what was written of it.
-    if (from === null) return this.restoreTree(to, directory, current);
+    if (from === null) return this.restoreTree(to, directory, current, atTurn);
     const { tree, others } = onTheWay(current.tree, { from, to });
     const [path] = others;
-    if (way.others === 'stay' || path === undefined) return this.restoreTree(tree, directory, current);
+    if (way.others === 'stay' || path === undefined) return this.restoreTree(tree, directory, current, atTurn);
     const message = 'A file of the workspace was changed since the restore stopped.';
     const resolve =
       'Roll it back with `holdfast sessions recover SESSION --roll-back`, which leaves that file as it is.';
