@@ -196,8 +196,8 @@ export async function showOperation(
   requireRecord('principal', principal);
   const asked = lookedFor(statusRef);
   const read = await context.store.read('operations.read', async (tx) => {
-    const row = await tx.get(exact(context.queries.whole), [asked]);
-    if (row === undefined || row['tenant_id'] !== principal.tenant) throw operationNotFound();
+    const row = await tx.get(exact(context.queries.wholeOfTenant), [asked, principal.tenant]);
+    if (row === undefined) throw operationNotFound();
     return readAll(context, tx, [row]);
   });
   return viewOf(read[0] as ReadOperation, now);

@@ -138,6 +138,8 @@ export interface OperationQueries {
   readonly forLease: string;
   /** The operation with its outbox row and both receipts. */
   readonly whole: string;
+  /** The same, where it is this tenant's: the second parameter. */
+  readonly wholeOfTenant: string;
   readonly auditPage: string;
   /** Finishes an operation of which everything is still as its reserver stored it. */
   readonly reservedSucceeded: string;
@@ -153,7 +155,7 @@ const JOIN_VERDICT = 'LEFT JOIN operation_verdicts v ON v.operation_pk = o.opera
 export function operationQueries(withVerdicts: boolean): OperationQueries {
   const verdict = withVerdicts ? VERDICT : '';
   const join = withVerdicts ? JOIN_VERDICT : '';
-  const { from, where } = withVerdicts ? AMONG_ORDERED_REFS : AMONG_INDEXED_REFS;
+  const { from, where, ofTenant } = withVerdicts ? AMONG_ORDERED_REFS : AMONG_INDEXED_REFS;
   const whole = `SELECT ${OPERATION}${verdict}, ${WHOLE}`;
   const joins = `${JOIN_OUTBOX} ${JOIN_DOWNSTREAM} ${JOIN_LOCAL} ${join}`;
   const settled = 'EXISTS (SELECT 1 FROM operation_verdicts v WHERE v.operation_pk = o.operation_pk)';
@@ -162,6 +164,7 @@ export function operationQueries(withVerdicts: boolean): OperationQueries {
     byScope: `SELECT ${OPERATION}${verdict} FROM operations o ${join} WHERE ${SCOPE.replaceAll(/(\w+) = /g, 'o.$1 = ')}`,
     forLease: `SELECT ${OPERATION}${verdict}, ${OUTBOX} ${from} ${JOIN_OUTBOX} ${join} ${where}`,
     whole: `${whole} ${from} ${joins} ${where}`,
+    wholeOfTenant: `${whole} ${ofTenant.from} ${joins} ${ofTenant.where}`,
     reservedSucceeded: withVerdicts ? `${RESERVED_SUCCEEDED} AND ${NO_VERDICT}` : RESERVED_SUCCEEDED,
     isOver: `SELECT 1 ${from} ${where} AND (o.state = 'succeeded'${withVerdicts ? ` OR ${settled}` : ''})`,
     auditPage: `${whole} FROM operations o ${joins} WHERE o.operation_pk > ? ORDER BY o.operation_pk LIMIT ?`,

@@ -18,7 +18,10 @@ export async function readWhole(
   tenant?: string,
 ): Promise<WholeOperation | undefined> {
   const asked = lookedFor(statusRef);
-  const row = await context.store.read('operations.read', (tx) => readRow(tx, context.queries.whole, [asked], tenant));
+  const { whole, wholeOfTenant } = context.queries;
+  const row = await context.store.read('operations.read', (tx) =>
+    tenant === undefined ? readRow(tx, whole, [asked]) : readRow(tx, wholeOfTenant, [asked, tenant]),
+  );
   return row && wholeOf(row);
 }
 

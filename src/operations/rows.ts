@@ -49,18 +49,10 @@ export function numbersOf(row: Row): { readonly plain: Row; readonly isExact: bo
   return { plain, isExact };
 }
 
-/**
- * One row, or undefined, also where it is another tenant's than the one given. Throws OPERATION_RECORD_BROKEN for a number
- * that this program never writes.
- */
-export async function readRow(
-  tx: ReadTx,
-  text: string,
-  params: readonly SqlValue[],
-  tenant?: string,
-): Promise<Row | undefined> {
+/** One row, or undefined. Throws OPERATION_RECORD_BROKEN for a number that this program never writes. */
+export async function readRow(tx: ReadTx, text: string, params: readonly SqlValue[]): Promise<Row | undefined> {
   const row = await tx.get(exact(text), params);
-  if (row === undefined || (tenant !== undefined && row['tenant_id'] !== tenant)) return undefined;
+  if (row === undefined) return undefined;
   const { plain, isExact } = numbersOf(row);
   if (!isExact) throw recordBroken(BEYOND_NUMBERS);
   return plain;

@@ -74,7 +74,8 @@ async function settleUnlessOvertaken(
   requireVerdicts(context);
   requireRecord('verdict', verdict);
   if (verdict.source === 'person') requirePersonsWords(verdict);
-  const row = isStatusRef(statusRef) ? await readRow(tx, context.queries.whole, [statusRef], tenant) : undefined;
+  const { wholeOfTenant } = context.queries;
+  const row = isStatusRef(statusRef) ? await readRow(tx, wholeOfTenant, [statusRef, tenant]) : undefined;
   const whole = row && wholeOf(row);
   if (!whole) throw operationNotFound();
   // A verdict is about what was asked: on a record that says something else by now, it would be about that.

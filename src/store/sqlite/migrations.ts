@@ -110,8 +110,9 @@ function recordVersion(database: DatabaseSync, schemas: readonly ContextSchema[]
 }
 
 /**
- * Brings the database to what the contexts know, in one commit, where it lacks anything of it. A reference that points
- * nowhere in a table that is made anew is carried over as it was found, for the checks to name it; one more undoes all.
+ * Brings the database to what the contexts know, in one commit, where it lacks anything of it. In a table that is made
+ * anew, a reference that points nowhere and a row that its own CHECK would refuse are carried over as they were found, for
+ * the checks to name them: nobody could look at the others otherwise. One more such reference undoes all.
  * @throws as `pendingSteps`; STORE_CONSTRAINT, STORE_FULL, STORE_IO, STORE_CORRUPT, STORE_BUSY, STORE_SQL_FAILED
  */
 export function bringUpToDate(database: DatabaseSync, schemas: readonly ContextSchema[], faults: FaultPoints): void {
@@ -120,11 +121,14 @@ export function bringUpToDate(database: DatabaseSync, schemas: readonly ContextS
   try {
     // Until the commit: then as many must be gone with the old table as came with the new one.
     database.exec('PRAGMA defer_foreign_keys = ON');
+    database.exec('PRAGMA ignore_check_constraints = ON');
     migrate(database, schemas, faults);
     database.exec('COMMIT');
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
     throw storeError(error);
+  } finally {
+    database.exec('PRAGMA ignore_check_constraints = OFF');
   }
 }
 
