@@ -42,6 +42,8 @@ export interface HttpWorld {
   /** Sends a message; the function that it gives goes away without waiting for the answer. */
   leave(body: string): () => void;
   stopServer(): Promise<void>;
+  /** Ends the guard, as a signal would. */
+  close(): Promise<void>;
 }
 
 export const json = (response: ServerResponse, body: string, headers: Record<string, string> = {}): void =>
@@ -84,8 +86,10 @@ export async function httpWorld(
     tell: (line) => said.push(line),
     waitMs: options.waitMs ?? 100,
   });
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= guard.close());
   t.after(async () => {
-    await Promise.all([stopServer().catch(() => undefined), guard.close()]);
+    await Promise.all([stopServer().catch(() => undefined), close()]);
   });
   const open: HttpWorld['open'] = (of) => begin(guard.url, of);
   const send: HttpWorld['send'] = async (of) => whole(await begin(guard.url, of));
@@ -107,6 +111,7 @@ export async function httpWorld(
       return () => void sending.destroy();
     },
     stopServer,
+    close,
   };
 }
 

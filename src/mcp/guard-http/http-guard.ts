@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ErrorCode, LIMITS } from '../../core/index.ts';
 import { NotDone } from '../../tools/index.ts';
-import { CallDesk, type GuardOptions } from '../guard/call-desk.ts';
+import { CallDesk, type GuardOptions, ID_IN_USE } from '../guard/call-desk.ts';
 import { EventFramer } from '../wire/event-framer.ts';
 import { ListedTools } from '../guard/listed-tools.ts';
-import { type HostMessage, idKey, type RpcId, type ToolCallMessage } from '../wire/message.ts';
+import { asksOf, type HostMessage, idKey, type RpcId, type ToolCallMessage } from '../wire/message.ts';
 import { readHostLine } from '../wire/read-host-line.ts';
 import { errorLine } from '../wire/write-line.ts';
 import { readBody } from './bodies.ts';
@@ -80,6 +80,9 @@ export class HttpGuard {
       if (message.kind === 'refused') return refuse(400, message.code, message.text, message.id);
       if (!headersAgree(headers, message.kind === 'call' ? message : null))
         return refuse(400, 'MCP_MESSAGE_UNREADABLE', 'Its headers say another method or tool than its body.');
+      const inUse = asksOf(message).find((id) => this.#desk.waits(this.#keyOf(exchange, id)));
+      if (inUse !== undefined) return refuse(400, 'MCP_MESSAGE_UNREADABLE', ID_IN_USE, inUse);
+      for (const id of asksOf(message)) session.passed(id);
       return await this.#message(exchange, message, body);
     } catch (error) {
       if (answer.begun) answer.breakOff();

@@ -40,6 +40,12 @@ export class HttpSession {
     this.#forget(idKey(id));
   }
 
+  /** A request that calls no tool has come: what answers it is the host's, also where a call had its id before. */
+  passed(id: RpcId): void {
+    this.exchanges.passed(id);
+    this.#forget(idKey(id));
+  }
+
   /**
    * Keeps what was told, so that a stream that is read again says the same. Of the guard's own lines, which hold what the
    * server said, the newest are kept, so many as one message may be long; of an older one nothing is said again.

@@ -32,15 +32,21 @@ export interface GuardOptions {
   readonly waitMs: number;
 }
 
+/** What a host is told that gives one id to two requests at once. */
+export const ID_IN_USE = 'Another request with this id waits for its answer.';
+
 /** Where the calls of hosts are taken, however they travel: each is carried out, and its host told what is known. */
 export class CallDesk {
   readonly #options: GuardOptions;
   readonly #deliveries: Deliveries;
   readonly #calls: CallsOfGuard;
   readonly #inFlight = new Map<string, GuardedCall>();
+  /** Calls under way, those that wait for their next round under no id of their own included. */
+  readonly #under = new Set<GuardedCall>();
   readonly #running = new Set<Promise<void>>();
   /** Whether a host has called anything, or has gone. */
   #called = false;
+  #isOver = false;
 
   constructor(options: GuardOptions) {
     this.#options = options;
@@ -53,19 +59,24 @@ export class CallDesk {
     this.#track(rehearse(this.#options, () => !this.#called));
   }
 
+  /** Whether a call under this key waits for its answer: no other request of its host may have its id. */
+  waits(key: string): boolean {
+    const call = this.#inFlight.get(key);
+    return call !== undefined && !call.nextRound;
+  }
+
   /** Takes a call under a key that no other request of its host has. */
   take(key: string, round: Round): void {
     this.#called = true;
     const { message, line, channel } = round;
-    const other = this.#inFlight.get(key);
     // One that waits for its next round was answered, so its id is free again.
-    if (other && !other.nextRound) return refuse(round, 'Another request with this id waits for its answer.');
+    if (this.waits(key)) return refuse(round, ID_IN_USE);
     const continued = this.#deliveries.continuations.take(message);
     if (continued?.nextRound) {
       this.#inFlight.set(key, continued);
       return continued.nextRound(round);
     }
-    if (this.#inFlight.size >= LIMITS.guardCallsInFlight) return refuse(round, 'Too many calls at once.');
+    if (this.#under.size >= LIMITS.guardCallsInFlight) return refuse(round, 'Too many calls at once.');
     const described = describedTool(this.#options.sealed.policy, message.name);
     const call: GuardedCall = {
       message,
@@ -82,6 +93,9 @@ export class CallDesk {
       nextRound: null,
     };
     this.#inFlight.set(key, call);
+    this.#under.add(call);
+    // What was still on its way when the hosts had gone is not begun.
+    if (this.#isOver) call.cancel.abort();
     this.#track(this.#carryOut(call));
   }
 
@@ -114,9 +128,10 @@ export class CallDesk {
    * written down; after that it is unknown.
    */
   async hostsEnded(): Promise<void> {
-    for (const call of this.#inFlight.values()) if (!call.sent) call.cancel.abort();
+    this.#isOver = true;
+    for (const call of this.#under) if (!call.sent) call.cancel.abort();
     const grace = setTimeout(() => {
-      for (const call of this.#inFlight.values()) giveUp(call);
+      for (const call of this.#under) giveUp(call);
     }, LIMITS.guardGraceMs);
     await this.settled();
     clearTimeout(grace);
@@ -125,7 +140,7 @@ export class CallDesk {
   /** The server has ended: what waits for a person, or for the next round of its host, waits no more. */
   serverEnded(): void {
     this.#calls.serverEnded();
-    for (const call of this.#inFlight.values()) if (call.nextRound) giveUp(call);
+    for (const call of this.#under) if (call.nextRound) giveUp(call);
   }
 
   /** Settles when every call is told and written down. */
@@ -150,6 +165,7 @@ export class CallDesk {
         : ({ state: 'not_started', code, reason: text, resolve: 'holdfast doctor' } as const);
       this.#tell(call, lost);
     } finally {
+      this.#under.delete(call);
       for (const [key, one] of this.#inFlight) if (one === call) this.#inFlight.delete(key);
       call.channel.close();
     }

@@ -1,10 +1,10 @@
 import { type Ids, type JsonObject, LIMITS } from '../../core/index.ts';
 import { isDivided } from '../wire/line-framer.ts';
-import { type CallAnswer, type HostMessage, idKey, type ToolCallMessage } from '../wire/message.ts';
+import { asksOf, type CallAnswer, type HostMessage, idKey, type ToolCallMessage } from '../wire/message.ts';
 import { readHostLine } from '../wire/read-host-line.ts';
 import { errorLine, questionLine } from '../wire/write-line.ts';
 import type { Answered, CallChannel, Question } from './call-channel.ts';
-import { CallDesk, type GuardOptions } from './call-desk.ts';
+import { CallDesk, type GuardOptions, ID_IN_USE } from './call-desk.ts';
 import type { GuardedCall } from './guarded-call.ts';
 import { HostLines } from './host-lines.ts';
 import { HostQuestions, ownId } from './host-questions.ts';
@@ -44,11 +44,13 @@ export class Guard {
   /** A whole line from the host. */
   hostLine(bytes: Uint8Array): void {
     const { wires } = this.#options;
-    const message = isDivided(bytes) ? divided(readHostLine(bytes)) : readHostLine(bytes);
+    const message = this.#ofFreeId(isDivided(bytes) ? divided(readHostLine(bytes)) : readHostLine(bytes));
+    for (const id of asksOf(message)) this.#channel.exchanges.passed(id);
     switch (message.kind) {
       case 'call':
         return this.#take(message, bytes);
       case 'cancel':
+        this.#channel.exchanges.unpassed(message.id);
         if (this.#desk.cancel(idKey(message.id))) wires.toServer(bytes);
         return;
       case 'reply':
@@ -97,6 +99,17 @@ export class Guard {
   /** The host has gone; settles when everything that it began has its outcome. */
   hostEnded(): Promise<void> {
     return this.#desk.hostsEnded();
+  }
+
+  /** What answers one of two requests with one id would be taken for an answer to the other. */
+  #ofFreeId(message: HostMessage): HostMessage {
+    const inUse =
+      message.kind === 'call'
+        ? [message.id].find((id) => this.#channel.exchanges.isPassed(id))
+        : asksOf(message).find((id) => this.#desk.waits(idKey(id)));
+    return inUse === undefined
+      ? message
+      : { kind: 'refused', code: 'MCP_MESSAGE_UNREADABLE', id: inUse, text: ID_IN_USE };
   }
 
   #take(message: ToolCallMessage, line: Uint8Array): void {

@@ -114,6 +114,10 @@ export class Deliveries {
     switch (answer.kind) {
       case 'result':
         call.answerLine = line;
+        if (!answer.isError && call.described.effect !== 'read' && !saysSomething(answer.result)) {
+          call.answerLine = null;
+          throw new Error('The server answered with nothing that says what it did.');
+        }
         if (!answer.isError) return keptOutput(answer.result, call.described);
         call.said = answer;
         throw this.#failure(call, errorText(answer.result));
@@ -160,6 +164,11 @@ async function passLaterRound(call: GuardedCall): Promise<Answered> {
     if (NotDone.is(error)) throw new Error(`${error.message} ${before}`);
     throw error;
   }
+}
+
+/** What is no result of a call is no report of a success, and no host takes it for an answer. */
+function saysSomething({ content, structuredContent }: JsonObject): boolean {
+  return Array.isArray(content) || (content === undefined && structuredContent !== undefined);
 }
 
 function errorText(result: Readonly<Record<string, JsonValue>>): string {

@@ -24,6 +24,8 @@ export class ServerExchanges<Via = never> {
   readonly #waiting = new Map<string, (answered: AnsweredBy<Via>) => void>();
   /** Requests that wait no more, the newest last. */
   readonly #closed = new Set<string>();
+  /** Requests of the host's that call no tool and were not answered yet, the newest last. */
+  readonly #passed = new Set<string>();
   #gone = false;
 
   get alive(): boolean {
@@ -46,6 +48,22 @@ export class ServerExchanges<Via = never> {
     if (!this.waits(id)) this.#close(idKey(id));
   }
 
+  /** A request that calls no tool is passed on: what answers it is the host's, also where a call had its id before. */
+  passed(id: RpcId): void {
+    this.#closed.delete(idKey(id));
+    remember(this.#passed, idKey(id));
+  }
+
+  /** Whether a request that calls no tool waits under this id. */
+  isPassed(id: RpcId): boolean {
+    return this.#passed.has(idKey(id));
+  }
+
+  /** The host waits for no answer to this request any more. */
+  unpassed(id: RpcId): void {
+    this.#passed.delete(idKey(id));
+  }
+
   /** Nobody waits for it any more. */
   forget(id: RpcId): void {
     this.#close(idKey(id));
@@ -53,14 +71,17 @@ export class ServerExchanges<Via = never> {
 
   /** Takes a message that answers a request; `raw` is kept of it. */
   take(line: Uint8Array, raw: Uint8Array = line, via: Via | null = null): Taken {
-    if (this.#waiting.size === 0 && this.#closed.size === 0) return NONE;
-    const message = readServerLine(line, (key) => this.#waiting.has(key) || this.#closed.has(key));
+    if (this.#waiting.size + this.#closed.size + this.#passed.size === 0) return NONE;
+    const message = readServerLine(line, (key) => this.#knows(key) || this.#passed.has(key));
     if (message.kind === 'answer') {
       if (this.settle(message.id, { answer: message.answer, line: raw, via })) return TAKEN;
+      if (this.#passed.delete(idKey(message.id))) return NONE;
       return { kind: 'again', key: idKey(message.id) };
     }
     const unreadable = { answer: { kind: 'unreadable' }, line: raw, via } as const;
-    return idsInBatch(line).filter((id) => this.settle(id, unreadable)).length > 0 ? TAKEN : NONE;
+    const ids = idsInBatch(line);
+    for (const id of ids) this.unpassed(id);
+    return ids.filter((id) => this.settle(id, unreadable)).length > 0 ? TAKEN : NONE;
   }
 
   /**
@@ -68,7 +89,7 @@ export class ServerExchanges<Via = never> {
    * where it answers nothing.
    */
   takeDivided(line: Uint8Array): boolean {
-    const knows = (key: string): boolean => this.#waiting.has(key) || this.#closed.has(key);
+    const knows = (key: string): boolean => this.#knows(key);
     const ids = [line, ...partsOf(line)].flatMap((part) => {
       const message = readServerLine(part, knows);
       return message.kind === 'answer' ? [message.id] : idsInBatch(part).filter((id) => knows(idKey(id)));
@@ -97,11 +118,14 @@ export class ServerExchanges<Via = never> {
     this.#settleAll({ answer: { kind: 'gone' }, line: null, via: null });
   }
 
+  #knows(key: string): boolean {
+    return this.#waiting.has(key) || this.#closed.has(key);
+  }
+
   #close(key: string): void {
     this.#waiting.delete(key);
-    const [oldest] = this.#closed.size >= LIMITS.guardAnswersRemembered ? this.#closed : [];
-    if (oldest !== undefined) this.#closed.delete(oldest);
-    this.#closed.add(key);
+    this.#passed.delete(key);
+    remember(this.#closed, key);
   }
 
   #settleAll(answered: AnsweredBy<Via>): void {
@@ -111,4 +135,11 @@ export class ServerExchanges<Via = never> {
       resolve(answered);
     }
   }
+}
+
+/** Beyond the bound the oldest is forgotten. */
+function remember(keys: Set<string>, key: string): void {
+  const [oldest] = keys.size >= LIMITS.guardAnswersRemembered ? keys : [];
+  if (oldest !== undefined) keys.delete(oldest);
+  keys.add(key);
 }

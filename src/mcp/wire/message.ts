@@ -48,8 +48,11 @@ export type HostMessage =
   | { readonly kind: 'list'; readonly id: RpcId }
   /** The host answers a request of the server's, or of the guard's own. */
   | { readonly kind: 'reply'; readonly id: RpcId; readonly result: JsonObject | null }
-  /** Everything else: passed on as it is. `cancels`: the calls that a batch cancels among other things. */
-  | { readonly kind: 'pass'; readonly cancels?: readonly RpcId[] }
+  /**
+   * Everything else: passed on as it is. `asks`: the requests in it, each of which gets an answer; `cancels`: the calls
+   * that a batch cancels among other things.
+   */
+  | { readonly kind: 'pass'; readonly asks?: readonly RpcId[]; readonly cancels?: readonly RpcId[] }
   /** Not passed on. `id` is where an error can be sent to. */
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly id: RpcId | null; readonly text: string };
 
@@ -67,6 +70,12 @@ export type CallAnswer =
 export type ServerMessage =
   | { readonly kind: 'answer'; readonly id: RpcId; readonly answer: CallAnswer }
   | { readonly kind: 'pass' };
+
+/** The requests in a message that call no tool, and whose answers are the host's. */
+export function asksOf(message: HostMessage): readonly RpcId[] {
+  if (message.kind === 'list') return [message.id];
+  return message.kind === 'pass' ? (message.asks ?? []) : [];
+}
 
 export function objectAt(value: JsonValue | undefined, key: string): JsonObject | undefined {
   const found = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;

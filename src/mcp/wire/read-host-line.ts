@@ -9,7 +9,7 @@ import {
   readStrictJson,
 } from '../../core/index.ts';
 import { hasLikeName } from './like-names.ts';
-import { type HostMessage, IDEMPOTENCY_META_KEY, idOf, objectAt, type RpcId } from './message.ts';
+import { asksOf, type HostMessage, IDEMPOTENCY_META_KEY, idOf, objectAt, type RpcId } from './message.ts';
 
 /** What one message of MCP may be; integers keep all their digits. */
 export const MCP_PROFILE: JsonProfile = {
@@ -58,7 +58,12 @@ function readBatch(batch: readonly JsonValue[]): HostMessage {
   if (!messages.every((one) => one !== null && passes(one)))
     return refused('MCP_BATCH_REFUSED', null, 'Calls of tools are taken one at a time.');
   const cancels = messages.flatMap((one) => (one?.kind === 'cancel' ? [one.id] : []));
-  return cancels.length === 0 ? { kind: 'pass' } : { kind: 'pass', cancels };
+  const asks = messages.flatMap((one) => (one ? asksOf(one) : []));
+  return {
+    kind: 'pass',
+    ...(asks.length === 0 ? {} : { asks }),
+    ...(cancels.length === 0 ? {} : { cancels }),
+  };
 }
 
 const passes = ({ kind }: HostMessage): boolean => kind !== 'call' && kind !== 'refused';
@@ -75,7 +80,8 @@ function readMessage(message: JsonObject): HostMessage {
     return { kind: 'initialize', elicits: elicits(objectAt(objectAt(message, 'params'), 'capabilities')) };
   if (method === LIST && id !== null && objectAt(message, 'params')?.['cursor'] === undefined)
     return { kind: 'list', id };
-  return method === CALL ? readCall(message, id) : { kind: 'pass' };
+  if (method === CALL) return readCall(message, id);
+  return id === null ? { kind: 'pass' } : { kind: 'pass', asks: [id] };
 }
 
 /** A host that declares elicitation and names no modes means forms. */

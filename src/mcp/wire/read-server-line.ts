@@ -40,6 +40,8 @@ function readLoosely(bytes: Uint8Array): Read | undefined {
 }
 
 function answerOf(message: JsonObject): CallAnswer {
+  // One that asks and answers at once is an answer to some hosts only.
+  if (Object.hasOwn(message, 'method')) return { kind: 'unreadable' };
   if (Object.hasOwn(message, 'error')) return errorOf(message);
   const result = objectAt(message, 'result');
   if (!result) return { kind: 'unreadable' };
