@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
 import { removeSession, type Runtime } from '../../src/app/index.ts';
 import { Holdfast } from '../../src/index.ts';
-import { addRecord, listCheckpoints, MEMORY, openSession, PLAN } from '../../src/sessions/index.ts';
+import { addRecord, countAllRecords, listCheckpoints, MEMORY, openSession, PLAN } from '../../src/sessions/index.ts';
 import { callsThenDone, noteTool } from '../calls/desk.ts';
 import { assert, check, temporaryFolder } from '../support/index.ts';
 
@@ -72,6 +72,30 @@ check('a run makes a checkpoint before each reply that writes, and none for what
   await history.revert(runtime.principal, root, first ?? '');
   assert.equal(readFileSync(join(work, 'a.txt'), 'utf8'), 'before');
   assert.deepEqual(done, ['one']);
+});
+
+check('the data folder is part of no workspace that it lies in, and no workspace itself', async (t) => {
+  const folder = await temporaryFolder(t);
+  const dataDir = join(folder, 'state');
+  let work = folder;
+  const holdfast = await Holdfast.open({ dataDir, workspaceOf: () => work });
+  t.after(() => holdfast.close());
+  const { store, calls, principal, projectId, histories } = holdfast.runtime;
+  const root = await store.write('test', (tx) => openSession(tx, calls.sessions, principal, { projectId }));
+  writeFileSync(join(folder, 'a.txt'), 'before');
+  const asked = { rootFrameId: root, branchId: root, reason: 'test' };
+  const point = await histories.history.checkpoint(principal, asked);
+  const { entries, skipped } = await histories.workspaces.readTree(point.workspaceTreeId ?? '');
+  assert.deepEqual([entries.map(({ path }) => path), skipped], [['a.txt'], [{ path: 'state', reason: 'excluded' }]]);
+  await store.write('test', (tx) =>
+    addRecord(tx, calls.sessions, principal, root, PLAN, { title: 'Since', status: 'draft' }),
+  );
+  writeFileSync(join(folder, 'a.txt'), 'after');
+  await histories.history.revert(principal, root, point.checkpointId);
+  assert.equal(readFileSync(join(folder, 'a.txt'), 'utf8'), 'before');
+  assert.equal((await store.read('test', (tx) => countAllRecords(tx, root)))['plan'], 1);
+  for (work of [dataDir, join(dataDir, 'workspace-cas')])
+    await assert.rejects(histories.history.checkpoint(principal, asked), { code: 'INVALID_VALUE' });
 });
 
 check('without its checkpoint no call is made', async (t) => {

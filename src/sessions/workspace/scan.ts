@@ -15,6 +15,8 @@ const NEVER: ReadonlySet<string> = new Set(['.git', '.hg', '.svn', '.holdfast', 
 export interface ScanOptions {
   /** Whether to leave a path out, files and folders alike. */
   readonly exclude?: (path: string) => boolean;
+  /** Folders, by their identity, that are part of no workspace, wherever they lie and whatever they are called. */
+  readonly apart?: ReadonlySet<string>;
 }
 
 /** A folder that is being walked. */
@@ -29,7 +31,7 @@ interface Level {
 /**
  * Walks a workspace without following any link. Yields regular files in the order of their names; what is left out is
  * told by `skip`. A folder that is not the same one before and after its walk is an error: something put another in its
- * place meanwhile. WORKSPACE_NOT_A_FOLDER, WORKSPACE_CHANGED, LIMIT_REACHED.
+ * place meanwhile. WORKSPACE_NOT_A_FOLDER, WORKSPACE_CHANGED, LIMIT_REACHED; INVALID_VALUE for a folder that is apart.
  */
 export function* scanWorkspace(
   files: FileSystem,
@@ -48,6 +50,8 @@ export function* scanWorkspace(
   };
   const root = folderFacts(files, directory);
   if (!root) throw notAFolder();
+  if (options.apart?.has(root.identity) === true)
+    throw fail('INVALID_VALUE', 'The data folder cannot be the workspace of a session.');
   enter('', directory, root);
   for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
     const name = level.names[level.next];
@@ -102,7 +106,7 @@ function look(files: FileSystem, name: string, path: string, at: string, options
   if (isSecretPath(name)) return 'secret_or_excluded';
   try {
     const facts = files.lstat(at);
-    if (facts.kind === 'folder') return { path, at, facts };
+    if (facts.kind === 'folder') return options.apart?.has(facts.identity) === true ? 'excluded' : { path, at, facts };
     if (facts.kind !== 'file') return 'not_regular_file';
     return facts.size > LIMITS.workspaceFileBytes ? 'too_large' : { path, at, facts };
   } catch {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import {
   type Clock,
   errnoOf,
@@ -29,7 +29,10 @@ import { diffTrees, onTheWay, readTreeDocument, treeDocument } from './tree.ts';
 
 export interface WorkspaceStoreOptions {
   readonly store: Store;
-  /** The folder `workspace-cas` beside the database; made, for its owner alone, where there is none. */
+  /**
+   * The folder `workspace-cas` beside the database; made, for its owner alone, where there is none. What it lies in, the
+   * data folder, is part of no workspace.
+   */
   readonly folder: string;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -111,7 +114,7 @@ export class WorkspaceStore {
       const isThere = (await this.#refresh(cache.treeId)) === 'whole';
       const isStored = isThere ? () => true : (sha: string) => this.#index.has(sha);
       const tools = { files: this.#files, cache, index: this.#index, isStored, pack: open };
-      const walked = await readWorkspace(tools, directory, options);
+      const walked = await readWorkspace(tools, directory, { ...options, apart: this.#ownFolders() });
       const kept = await this.#keepWalked(cache, walked, open, () => pack);
       cache.save(walked.table, walked.skipped, kept.treeId, ids.next());
       return new Captured(walked, kept);
@@ -119,6 +122,12 @@ export class WorkspaceStore {
       pack?.abandon();
       throw error;
     }
+  }
+
+  /** A workspace may lie around them: what is being written is not captured, and no restore puts an old database back. */
+  #ownFolders(): ReadonlySet<string> {
+    const { folder } = this.#options;
+    return new Set([folder, dirname(resolve(folder))].map((own) => this.#files.lstat(own).identity));
   }
 
   async #keepWalked(
