@@ -33,16 +33,17 @@ ORDER BY number LIMIT ?`;
 export const NEWEST_CHECKPOINTS = `SELECT * FROM session_checkpoints WHERE root_frame_id = ?
 ORDER BY number DESC LIMIT ?`;
 
-/** What the projection needs of a branch's checkpoints, in their order. */
+/** What the projection needs of a branch's checkpoints, in their order. One that is no JSON keeps no other from being read. */
 export const CHAIN_OF_BRANCH = `SELECT checkpoint_id, branch_id, parent_checkpoint_id,
-  action_cursor, message_cursor, cell_cursor, auto_event_cursor,
-  metadata ->> '$.history_projection.base_checkpoint_id' AS base_checkpoint_id,
-  metadata ->> '$.history_projection.resume_cursors.action_cursor' AS resume_action,
-  metadata ->> '$.history_projection.resume_cursors.message_cursor' AS resume_message,
-  metadata ->> '$.history_projection.resume_cursors.cell_cursor' AS resume_cell,
-  metadata ->> '$.history_projection.resume_cursors.auto_event_cursor' AS resume_auto,
-  metadata ->> '$.undo_checkpoint_id' AS undo_checkpoint_id
-FROM session_checkpoints WHERE branch_id = ? ORDER BY number`;
+  action_cursor, message_cursor, cell_cursor, auto_event_cursor, told IS NOT NULL AS is_json,
+  told ->> '$.history_projection.base_checkpoint_id' AS base_checkpoint_id,
+  told ->> '$.history_projection.resume_cursors.action_cursor' AS resume_action,
+  told ->> '$.history_projection.resume_cursors.message_cursor' AS resume_message,
+  told ->> '$.history_projection.resume_cursors.cell_cursor' AS resume_cell,
+  told ->> '$.history_projection.resume_cursors.auto_event_cursor' AS resume_auto,
+  told ->> '$.undo_checkpoint_id' AS undo_checkpoint_id
+FROM (SELECT *, CASE WHEN json_valid(metadata) THEN metadata END AS told FROM session_checkpoints WHERE branch_id = ?)
+ORDER BY number`;
 export const BRANCH_OF_CHECKPOINT = `SELECT branch_id FROM session_checkpoints WHERE checkpoint_id = ? AND root_frame_id = ?`;
 
 export const COUNT_BRANCHES = `SELECT COUNT(*) AS branches FROM session_branches WHERE root_frame_id = ?`;

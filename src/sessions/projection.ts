@@ -3,7 +3,7 @@ import type { ReadTx, Row } from '../store/index.ts';
 import type { CursorKind } from './checkpoint-model.ts';
 import { BRANCH_OF_CHECKPOINT, CHAIN_OF_BRANCH } from './checkpoint-queries.ts';
 import type { SessionBranch } from './model.ts';
-import { numberOrNull, textOrNull } from './rows.ts';
+import { exact, numberOrNull, readExact, textOrNull } from './rows.ts';
 
 /** Rows of one branch that are part of a history: those after `after` up to and including `upTo`. */
 export interface Segment {
@@ -110,14 +110,21 @@ class Chain {
 
   async #row(id: string): Promise<Row> {
     const known = this.#rows.get(id);
-    if (known) return known;
+    if (known) return sound(known);
     const place = await this.#tx.get(BRANCH_OF_CHECKPOINT, [id, this.#rootFrameId]);
-    for (const row of place ? await this.#tx.all(CHAIN_OF_BRANCH, [String(place['branch_id'])]) : [])
+    for (const row of place ? await this.#tx.all(exact(CHAIN_OF_BRANCH), [String(place['branch_id'])]) : [])
       this.#rows.set(String(row['checkpoint_id']), row);
     const row = this.#rows.get(id);
     if (!row) throw broken();
-    return row;
+    return sound(row);
   }
 }
+
+/** Only what is needed has to be sound: others of the same branch may be damaged. */
+const sound = (row: Row): Row =>
+  readExact(row, (read) => {
+    if (Number(read['is_json']) !== 1) throw broken();
+    return read;
+  });
 
 const broken = (): Error => fail('SESSION_CORRUPT', 'The checkpoints of the branch do not hold together.');

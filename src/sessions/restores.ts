@@ -109,12 +109,15 @@ async function comesFrom(
   target: Checkpoint,
 ): Promise<boolean> {
   let latest = Number.MAX_SAFE_INTEGER;
+  const passed = new Set<string>();
   for (let at = branch; ; ) {
     if (target.branchId === at.branchId) return target.number <= latest;
     if (at.parentBranchId === null || at.baseCheckpointId === null) return false;
     const base = await requireCheckpoint(tx, principal, at.rootFrameId, at.baseCheckpointId);
     latest = Math.min(latest, base.number);
+    passed.add(at.branchId);
     at = await requireBranch(tx, principal, at.rootFrameId, at.parentBranchId);
+    if (passed.has(at.branchId)) throw fail('SESSION_CORRUPT', 'The branches of the session are forked in a circle.');
   }
 }
 
