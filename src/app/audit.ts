@@ -9,6 +9,7 @@ import {
 import { auditRequests } from '../approvals/index.ts';
 import { toldOtherwise } from '../calls/index.ts';
 import { LIMITS } from '../core/index.ts';
+import type { OperationsAudit } from '../operations/index.ts';
 import { auditRunRecords } from '../runs/index.ts';
 import { auditedSessions, auditSession, type Principal, type SessionProblem } from '../sessions/index.ts';
 import type { Runtime } from './runtime.ts';
@@ -59,6 +60,18 @@ async function sessionsOf({ store }: Runtime, principal: Principal): Promise<str
   }
 }
 
+/** What an audit of the operations found, as words for people: what SQLite says of the database, too, else nobody would. */
+export function auditFindings(found: OperationsAudit): readonly string[] {
+  const { integrity_check: integrity, foreign_key_violations: references, semantic_errors: errors } = found;
+  return [
+    ...integrity.filter((line) => line !== 'ok'),
+    ...references.map(
+      ([table, row, parent]) => `row ${row} of ${table} refers to a row of ${parent} that is not there`,
+    ),
+    ...errors,
+  ];
+}
+
 /**
  * Proves everything of the principal's tenant again: the ledger against what people read, each supervised run, the
  * records of runs and permission requests, the operations, and what the ledger tells of them; and, where a head is given, that nothing it covers was
@@ -89,7 +102,7 @@ export async function auditEverything(
   const problems = runProblems.length + sessionProblems.length + damaged.length + (held?.problems.length ?? 0);
   const passed = operations.passed && told.length === 0 && problems === 0;
   const operationsWithoutTool = operations.counts.without_their_tool ?? 0;
-  const operationErrors = [...operations.semantic_errors, ...told];
+  const operationErrors = [...auditFindings(operations), ...told];
   const found = { runProblems, sessionProblems, damaged, operationErrors, operationsWithoutTool };
   return { passed, sessions: sessions.length, runs, ...found, head: held };
 }

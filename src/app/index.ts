@@ -25,7 +25,7 @@ export {
 } from './guard.ts';
 export { type AgentOptions, Holdfast, type HoldfastOptions } from './holdfast.ts';
 export type { NoticeOptions } from './notices/notices.ts';
-export { auditEverything, makeHead, type WholeAudit } from './audit.ts';
+export { auditEverything, auditFindings, makeHead, type WholeAudit } from './audit.ts';
 export { pause, pausedBecause, unpause } from './pause.ts';
 export {
   type CallView,

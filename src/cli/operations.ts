@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { movedOperationDocument, operationDocument, type Runtime } from '../app/index.ts';
+import { auditFindings, movedOperationDocument, operationDocument, type Runtime } from '../app/index.ts';
 import { type CallOutcome, settlingCommand } from '../calls/index.ts';
 import { displayText, fail } from '../core/index.ts';
 import type { OperationView } from '../operations/index.ts';
@@ -170,7 +170,7 @@ function audit(context: CommandContext, options: RunOptions): Promise<ExitCode> 
       document: found,
       lines: (colours) => [
         found.passed ? colours.green('The audit passed.') : colours.red('The audit did not pass.'),
-        ...found.semantic_errors.map((error) => `  ${displayText(error)}`),
+        ...auditFindings(found).map((error) => `  ${displayText(error)}`),
         ...Object.entries(found.counts).map(([name, count]) => `  ${name.padEnd(20)} ${count}`),
       ],
     });

@@ -39,3 +39,30 @@ check('a list names its next page as it was asked for, and what is damaged is sa
   assert.deepEqual([audit.exit, audit.stdout.includes('\u001b')], [1, false]);
   assert.match(audit.stdout, /did not pass/);
 });
+
+check('both audits say what the database itself finds, where nothing else is wrong', async (t) => {
+  const desk = await openDesk(t);
+  const model = callsThenDone([{ note: 'lost' }]);
+  const lost = noteTool({
+    execute: () => {
+      throw new Error('connection reset');
+    },
+  });
+  await desk.holdfast.agent({ model, tools: [lost] }).run('go');
+  await desk.holdfast.close();
+  tamper(
+    desk.dataDir,
+    'PRAGMA ignore_check_constraints = ON',
+    "INSERT INTO operation_verdicts VALUES (7, 'not_done', 'person', 'owner', '', 9)",
+  );
+  const command = (...args: string[]) =>
+    holdfast(args, { cwd: join(desk.dataDir, '..'), env: { HOLDFAST_DATA_DIR: desk.dataDir } });
+  for (const args of [['operations', 'audit'], ['audit']]) {
+    const { exit, stdout } = await command(...args);
+    assert.equal(exit, 1);
+    assert.match(stdout, /CHECK constraint failed in operation_verdicts/);
+    assert.match(stdout, /row 7 of operation_verdicts refers to a row of operations that is not there/);
+  }
+  const { stdout } = await command('audit', '--json');
+  assert.equal((JSON.parse(stdout) as { operation_errors: readonly string[] }).operation_errors.length, 2);
+});
