@@ -98,7 +98,12 @@ export class HttpGuard {
 
   /** A host without a session, or with one that is not known here, has nothing that reaches beyond this request. */
   #sessionOf(id: string | string[] | undefined): HttpSession {
-    return (typeof id === 'string' && this.#sessions.get(id)) || this.#newSession(false);
+    const session = typeof id === 'string' ? this.#sessions.get(id) : undefined;
+    if (typeof id !== 'string' || !session) return this.#newSession(false);
+    // The first to be forgotten is the one that was used longest ago.
+    this.#sessions.delete(id);
+    this.#sessions.set(id, session);
+    return session;
   }
 
   #newSession(lasts: boolean): HttpSession {
