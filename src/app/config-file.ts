@@ -68,6 +68,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   'retiredTools',
   'workspaceOf',
   'instanceLeaseMs',
+  'closeWaitMs',
   'telemetry',
 ]);
 

@@ -67,6 +67,11 @@ export interface HoldfastOptions {
   /** How long this process counts as living after its last sign of life. Milliseconds, default 10,000. */
   readonly instanceLeaseMs?: number;
   /**
+   * How long `close` lets tool calls that are under way end before it cancels them: 0 to 600,000. Milliseconds, default
+   * 8,000.
+   */
+  readonly closeWaitMs?: number;
+  /**
    * Whether, after this process was taken for dead (its machine slept, it was stopped), the next run that is begun or
    * carried on is so under a new id. Default true. With false that is INSTANCE_ENDED for good, for a host that closes and
    * opens anew when `runtime.lost` tells it.
@@ -114,7 +119,7 @@ export interface AgentOptions {
 
 /**
  * A runtime on one data folder. Several processes may have the same folder open. Close it, or declare it with
- * `await using` on Node 24: its runs are then asked to stop.
+ * `await using` on Node 24: its runs are then let go of.
  */
 export class Holdfast {
   readonly runtime: Runtime;
@@ -164,7 +169,12 @@ export class Holdfast {
     return this.runtime.runs.carryOnDecided(options);
   }
 
-  /** Asks the runs of this process to stop, waits for them, and closes the store. */
+  /**
+   * Lets go of the runs of this process and closes the store. Nothing more begins: a run is refused (INSTANCE_ENDED), a
+   * model is broken off. Tool calls that are under way may end, for `closeWaitMs` at most, and what they answer is kept;
+   * what is still under way then is cancelled, and unknown until it is known. A run of which nothing is unknown is
+   * interrupted: whoever resumes it goes on, and nothing that was carried out is so again.
+   */
   close(): Promise<void> {
     return this.runtime.close();
   }

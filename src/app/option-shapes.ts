@@ -93,6 +93,7 @@ export const OPEN_OPTIONS: FieldShapes = {
     observer: functionOption,
     faults: functionsOption('reach'),
     instanceLeaseMs: wholeOption(1, LIMITS.instanceLeaseMs),
+    closeWaitMs: wholeOption(0, LIMITS.closeWaitMs),
     comesBack: flagOption,
   },
 };

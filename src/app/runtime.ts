@@ -97,6 +97,8 @@ const nothing = (): Promise<void> => Promise.resolve();
 const NO_NOTICES: Notices = { tellWaiting: nothing, stop: nothing };
 const DAY_MS = 24 * 60 * 60 * 1000;
 const INSTANCE_LEASE_MS = 10_000;
+/** Shorter than the ten seconds after which a container is killed unless told otherwise: what is unknown is still written down. */
+const CLOSE_WAIT_MS = 8_000;
 
 /** Puts a runtime together; see `Holdfast.open`. What was opened is closed again when a later step fails. */
 export async function openRuntime(options: HoldfastOptions & { readonly clock: Clock }): Promise<Runtime> {
@@ -138,6 +140,7 @@ async function assemble(
   life: ProcessLife,
 ): Promise<Runtime> {
   const { clock, ids, faults, policies, comesBack = true, notices, onDamage, instanceLeaseMs: leaseMs } = options;
+  const { closeWaitMs = CLOSE_WAIT_MS } = options;
   const principal = options.principal ?? LOCAL_OWNER;
   const projectId = options.projectId ?? 'default';
   await ensurePlace(store, clock, principal, projectId);
@@ -207,6 +210,7 @@ async function assemble(
     },
     comeBack: comesBack ? comeBack : staysLost,
     filesystem,
+    closeWaitMs,
     sideBranches: kindsOf(options),
     checkpoint,
     supervision: supervisor,
@@ -221,8 +225,9 @@ async function assemble(
   const stopRecovery = startRecovery({ runs, autonomy, ids: ownIds, everyMs: leaseMs, damaged, onDamage });
   const teller = notices ? startNotices({ store, approvals, clock, principal }, notices) : NO_NOTICES;
   const close = closerOf(async () => {
-    await Promise.all([stopExpiry(), stopRecovery(), teller.stop()]);
-    await runs.close();
+    // First of all: what is carried out here begins nothing from this moment on.
+    const released = runs.close();
+    await Promise.all([stopExpiry(), stopRecovery(), teller.stop()]).finally(() => released);
     await life.stop();
   }, store);
   const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy, supervisor, packages };

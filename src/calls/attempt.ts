@@ -7,7 +7,7 @@ export interface Invocation {
   readonly idempotencyKey: string;
   readonly principal: ToolPrincipal;
   readonly runId: string | null;
-  /** Aborted when the run is stopped. */
+  /** Aborted when the call is cancelled. */
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   /** What the right to invoke a writing tool ends with: looked at just before, and the call is aborted at its end. */

@@ -34,6 +34,8 @@ export interface ReadyCall {
   readonly filesystem: Filesystem;
   /** Aborted when the run is stopped: what has started is then unknown until it is known. */
   readonly signal: AbortSignal;
+  /** Where what has started may still answer after that: aborted when it is cancelled. Default: `signal`. */
+  readonly underWay?: AbortSignal;
   readonly listener?: CallListener;
   /**
    * Written first in the transaction that begins a writing call, such as its proposal; undone with it when the call is
@@ -72,13 +74,13 @@ async function carryOut(context: CallsContext, of: ReadyCall): Promise<Executed>
 const early = (outcome: CallOutcome): Executed => ({ outcome, recorded: false, retries: 0 });
 
 function invocationOf(of: ReadyCall, key: string): Invocation {
-  const { place, call, signal, listener } = of;
+  const { place, call, signal, underWay = signal, listener } = of;
   return {
     callId: call.callId,
     idempotencyKey: key,
     principal: place.principal,
     runId: place.runId,
-    signal,
+    signal: underWay,
     timeoutMs: call.tool.timeoutMs,
     ...(call.pageUrl === null ? {} : { pageUrl: call.pageUrl }),
     onProgress: (update) => heard(() => listener?.onProgress?.(call.callId, update)),
@@ -105,7 +107,7 @@ function retryTerms(context: CallsContext, of: ReadyCall, mayRepeat: () => Promi
   const { callId, tool } = of.call;
   const onRetry = (retry: number, pauseMs: number): void =>
     heard(() => of.listener?.onCallRetry?.(callId, tool.name, retry, pauseMs));
-  return { ids: context.sessions.ids, mayRepeat, onRetry };
+  return { ids: context.sessions.ids, signal: of.signal, mayRepeat, onRetry };
 }
 
 /**

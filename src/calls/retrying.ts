@@ -7,6 +7,8 @@ import type { Finding } from './classify.ts';
 /** What repeating a call needs of whoever makes it. */
 export interface RetryTerms {
   readonly ids: Ids;
+  /** Aborted from when on nothing is sent again, though what was sent may still answer. Default: that of the invocation. */
+  readonly signal?: AbortSignal;
   /** Asked after each pause; false where the call may not be sent once more. A throw counts as false. */
   readonly mayRepeat: () => Promise<boolean>;
   /** Told before each pause. `retry` counts from 1. */
@@ -35,16 +37,17 @@ export async function attemptUntilAnswered(
   terms: RetryTerms,
 ): Promise<Tried> {
   const { most = 0, pauseMs = 0 } = tool.retry ?? {};
+  const { signal = of.signal } = terms;
   let mayHaveHappened = false;
   for (let retries = 0; ; retries += 1) {
     // What one invocation does to its input is not what the next is given.
     const attempt = await attemptExecute(tool, most === 0 ? input : copyInput(input), of);
-    const again = (attempt.ended === 'threw' || attempt.ended === 'timed_out') && retries < most && !of.signal.aborted;
+    const again = (attempt.ended === 'threw' || attempt.ended === 'timed_out') && retries < most && !signal.aborted;
     if (!again) return { attempt, retries, mayHaveHappened };
     const pause = pauseBefore(terms.ids, pauseMs, retries + 1);
     terms.onRetry?.(retries + 1, pause);
-    await sleep(pause, undefined, { signal: of.signal }).catch(() => undefined);
-    if (of.signal.aborted || !(await allows(terms))) return { attempt, retries, mayHaveHappened };
+    await sleep(pause, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted || !(await allows(terms))) return { attempt, retries, mayHaveHappened };
     mayHaveHappened ||= tool.onError !== 'not_done' || attempt.ended === 'timed_out';
   }
 }

@@ -18,7 +18,11 @@ interface Options {
 /** Whoever started a run may not approve what it wants to do, unless the configuration says so. */
 const OTHERS_DECIDE = { roles: ['approver'], subjects: [], requesterMayDecide: false } as const;
 
-/** `holdfast serve`: opens the gateway and serves until SIGINT or SIGTERM. One that was taken for dead comes back as another. */
+/**
+ * `holdfast serve`: opens the gateway and serves until SIGINT or SIGTERM. Then nothing more begins, and tool calls that are
+ * under way may end, for `closeWaitMs` of the configuration at most; a second signal ends it at once. One that was taken
+ * for dead comes back as another.
+ */
 export function define(command: Command, context: CommandContext): void {
   command
     .option('--host <address>', 'Where to listen; anything but loopback is reached by others', '127.0.0.1')
@@ -94,8 +98,10 @@ async function live(
       else log.info('serve.came_back', { url: gateway.url });
       isLost = await Promise.race([life.signal.then(() => false), runtime.lost.then(() => true)]);
       if (isLost) await letGo(context, runtime, log);
+      else log.info('serve.stopping', { runs: runtime.runs.carriedHere().length });
     } finally {
-      await gateway.close();
+      // Together: what is carried out here begins nothing more while requests that were begun are answered.
+      await Promise.all([gateway.close(), runtime.runs.close()]);
     }
     return isLost ? { ...life, port: Number(new URL(gateway.url).port), before: gateway.url } : null;
   } finally {
@@ -105,13 +111,14 @@ async function live(
 
 /**
  * Its lease is over, so its runs are let go of as any other process would do it, before they are broken off here: none is
- * told as stopped that nobody stopped, and what others did meanwhile stands.
+ * told as stopped that nobody stopped, and what others did meanwhile stands. Requests are answered until the last has ended.
  */
 async function letGo({ output }: CommandContext, { runs }: Runtime, log: Log): Promise<void> {
   const code = 'INSTANCE_ENDED';
   const resolve = `It goes on as another process; see: ${output.command('holdfast runs list')}`;
   log.error('serve.taken_for_dead', { code, resolve });
   await runs.reconcile();
+  await runs.close();
 }
 
 const asError = (error: unknown): Error | undefined => (error instanceof Error ? error : undefined);
@@ -127,10 +134,16 @@ async function logOf({ stderr }: Terminal, { quiet }: Options): Promise<Log> {
   return quiet ? noLog : createLog({ write: (line) => void stderr.write(`${line}\n`) });
 }
 
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
 /** Settles at the first signal to stop; a second one ends the process at once, as if it had been killed. */
 function nextSignal(): Promise<void> {
   return new Promise((settle) => {
-    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => settle());
+    const onSignal = (): void => {
+      for (const name of SIGNALS) process.off(name, onSignal);
+      settle();
+    };
+    for (const name of SIGNALS) process.on(name, onSignal);
   });
 }
 

@@ -1,6 +1,6 @@
 import { type Principal, SessionPen } from '../sessions/index.ts';
 import type { AskPen, TakenRun } from './begin-run.ts';
-import { CLOSING, isClosing } from './closing.ts';
+import { CLOSING, isClosing, RunEnding } from './closing.ts';
 import type { Agent, CarryOutChild, Driving, RunListener, RunsContext } from './context.ts';
 import { agentFor } from './follow-up.ts';
 import { thawAgent } from './frozen.ts';
@@ -27,7 +27,7 @@ const PEN_WAIT_MS = 20_000;
 const STOP_LOOK_MS = 500;
 
 interface Carried {
-  readonly stop: AbortController;
+  readonly ending: RunEnding;
   /** Its own turns can be let go of at any moment; what follows them under supervision is stopped. */
   inOwnTurns: boolean;
   readonly ended: Promise<RunRecord>;
@@ -48,6 +48,7 @@ export class CarriedRuns {
   readonly #host: CarriedHost;
   readonly #pen: SessionPen;
   readonly #runs = new Map<string, Carried>();
+  #closing: Promise<void> | undefined;
 
   constructor(context: RunsContext, host: CarriedHost) {
     this.#context = context;
@@ -76,61 +77,84 @@ export class CarriedRuns {
 
   /** Asks a run of this process to stop. */
   stop(runId: string): void {
-    this.#runs.get(runId)?.stop.abort();
+    this.#runs.get(runId)?.ending.stop();
   }
 
   carry(principal: Principal, taken: TakenRun, agent: Agent, listener: RunListener): RunHandle {
-    return this.#enter(taken.runId, true, async (stop) => {
-      const driven = await this.#turns(principal, taken, agent, listener, stop);
-      return driven ?? this.#driving(principal, taken, agent, listener, stop);
+    return this.#enter(taken.runId, true, async (ending) => {
+      const driven = await this.#turns(principal, taken, agent, listener, ending);
+      return driven ?? this.#driving(principal, taken, agent, listener, ending);
     });
   }
 
   /** Carries on what is left of a run whose own turns are over: its supervision. `adopt`: with its agent as it is now. */
   carryOver({ principal, runId }: RunRecord, agent: Agent, listener: RunListener, adopt: boolean): RunHandle {
     const { instanceId: owner } = this.#context;
-    return this.#enter(runId, false, (stop) =>
-      this.#driving(principal, { runId, owner }, agent, listener, stop, adopt),
+    return this.#enter(runId, false, (ending) =>
+      this.#driving(principal, { runId, owner }, agent, listener, ending, adopt),
     );
   }
 
-  #enter(runId: string, inOwnTurns: boolean, turns: (stop: AbortController) => Promise<Driving>): RunHandle {
-    const stop = new AbortController();
-    const ended = namingRun(runId, () => this.#carry(runId, turns, stop));
-    this.#runs.set(runId, { stop, inOwnTurns, ended });
+  #enter(runId: string, inOwnTurns: boolean, turns: (ending: RunEnding) => Promise<Driving>): RunHandle {
+    const ending = new RunEnding();
+    // Its commit was under way when the process began to close.
+    if (this.isClosing) ending.hold(reasonOf(inOwnTurns));
+    const ended = namingRun(runId, () => this.#carry(runId, turns, ending));
+    this.#runs.set(runId, { ending, inOwnTurns, ended });
     const forget = (): void => void this.#runs.delete(runId);
     ended.then(forget, forget);
     return { runId, ended };
   }
 
   /** Waits for a run of this process, which is stopped where the run above it is, and let go of with it. */
-  async endedWith(signal: AbortSignal, { runId, ended }: RunHandle): Promise<RunRecord> {
-    const stop = (): void => this.#runs.get(runId)?.stop.abort(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
+  async endedWith(
+    { signal, underWay }: Pick<Driving, 'signal' | 'underWay'>,
+    { runId, ended }: RunHandle,
+  ): Promise<RunRecord> {
+    const hold = (): void => this.#runs.get(runId)?.ending.hold(signal.reason);
+    const stop = (): void => this.#runs.get(runId)?.ending.stop(signal.reason);
+    signal.addEventListener('abort', hold, { once: true });
+    underWay.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) hold();
+    if (underWay.aborted) stop();
     try {
       return await ended;
     } finally {
-      signal.removeEventListener('abort', stop);
+      signal.removeEventListener('abort', hold);
+      underWay.removeEventListener('abort', stop);
     }
   }
 
-  /** Breaks off every run, a run above before those below it, and waits for them. */
-  async close(): Promise<void> {
-    for (const { stop, inOwnTurns } of this.#runs.values()) stop.abort(inOwnTurns ? CLOSING : undefined);
-    await Promise.allSettled([...this.#runs.values()].map(({ ended }) => ended));
+  /** Whether this process closes: nothing begins in it any more. */
+  get isClosing(): boolean {
+    return this.#closing !== undefined;
   }
 
-  async #carry(
-    runId: string,
-    turns: (stop: AbortController) => Promise<Driving>,
-    stop: AbortController,
-  ): Promise<RunRecord> {
-    const watch = this.#watchForStop(runId, stop);
+  /**
+   * Lets go of every run, a run above before those below it, and waits for them: nothing more of them begins, and calls
+   * that are under way may answer for so long before they are cancelled. Once more waits for the same.
+   */
+  close(waitMs: number): Promise<void> {
+    return (this.#closing ??= this.#close(waitMs));
+  }
+
+  async #close(waitMs: number): Promise<void> {
+    for (const { ending, inOwnTurns } of this.#runs.values()) ending.hold(reasonOf(inOwnTurns));
+    const cancel = (): void => {
+      for (const { ending } of this.#runs.values()) ending.stop();
+    };
+    const late = setTimeout(cancel, waitMs);
+    // One whose commit is under way comes to them yet.
+    while (this.#runs.size > 0) await Promise.allSettled([...this.#runs.values()].map(({ ended }) => ended));
+    clearTimeout(late);
+  }
+
+  async #carry(runId: string, turns: (ending: RunEnding) => Promise<Driving>, ending: RunEnding): Promise<RunRecord> {
+    const watch = this.#watchForStop(runId, ending);
     try {
-      const driving = await turns(stop);
+      const driving = await turns(ending);
       const { run } = driving;
-      if (isClosing(stop.signal)) return run;
+      if (isClosing(ending.signal)) return run;
       const carried = this.#runs.get(runId);
       if (carried) carried.inOwnTurns = false;
       const stands = (await this.#host.supervise(driving)) ? await this.#get(run.principal, runId) : run;
@@ -147,13 +171,13 @@ export class CarriedRuns {
     taken: TakenRun,
     agent: Agent,
     listener: RunListener,
-    stop: AbortController,
+    ending: RunEnding,
   ): Promise<Driving | undefined> {
     const { runId, ticket, owner } = taken;
-    const pen = { ...penOf(owner), signal: stop.signal, asked: ticket };
+    const pen = { ...penOf(owner), signal: ending.signal, asked: ticket };
     try {
       return await this.#pen.hold(principal, ticket.rootFrameId, pen, async () => {
-        const driving = await this.#driving(principal, taken, agent, listener, stop);
+        const driving = await this.#driving(principal, taken, agent, listener, ending);
         if (driving.changed.length > 0) listener.onChanged?.(driving.changed);
         const run = await spanOfRun(this.#context, driving.run, driving.agent, async () => {
           await drive(this.#context, driving);
@@ -162,7 +186,7 @@ export class CarriedRuns {
         return { ...driving, run };
       });
     } catch (error) {
-      await this.#letGo(principal, taken, error, stop.signal);
+      await this.#letGo(principal, taken, error, ending.signal);
       return undefined;
     }
   }
@@ -172,14 +196,15 @@ export class CarriedRuns {
     { runId, owner }: Pick<TakenRun, 'runId' | 'owner'>,
     defined: Agent,
     listener: RunListener,
-    stop: AbortController,
+    ending: RunEnding,
     adopts = false,
   ): Promise<Driving & { readonly changed: readonly string[] }> {
     const run = await this.#get(principal, runId);
     const { agent, changed } = adopts ? { agent: defined, changed: [] } : thawAgent(run, agentFor(run, defined));
-    const { signal } = stop;
+    const { signal, underWay, stop } = ending;
     const { carryOutChild } = this.#host;
-    return { run, owner, agent, changed, listener, signal, stopNow: () => stop.abort(), carryOutChild, adopts };
+    const stopNow = (): void => stop();
+    return { run, owner, agent, changed, listener, signal, underWay, stopNow, carryOutChild, adopts };
   }
 
   /**
@@ -207,10 +232,10 @@ export class CarriedRuns {
     return this.#context.calls.store.read('runs.get', (tx) => requireRun(tx, principal, runId));
   }
 
-  #watchForStop(runId: string, stop: AbortController): NodeJS.Timeout {
+  #watchForStop(runId: string, ending: RunEnding): NodeJS.Timeout {
     const look = async (): Promise<void> => {
       const asked = await this.#context.calls.store.read('runs.stop-asked', (tx) => tx.get(sql.IS_STOP_ASKED, [runId]));
-      if (asked) stop.abort();
+      if (asked) ending.stop();
     };
     // A look that fails is repeated; the run itself meets the store's trouble at its next write.
     const watch = setInterval(() => void look().catch(() => undefined), STOP_LOOK_MS);
@@ -218,5 +243,8 @@ export class CarriedRuns {
     return watch;
   }
 }
+
+/** A run whose own turns go on is let go of with its process; what follows them under supervision is stopped. */
+const reasonOf = (inOwnTurns: boolean): unknown => (inOwnTurns ? CLOSING : undefined);
 
 const penOf = (owner: string) => ({ owner, reason: 'run', leaseMs: PEN_LEASE_MS, waitMs: PEN_WAIT_MS });

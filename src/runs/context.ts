@@ -18,6 +18,8 @@ export interface RunsContext {
    */
   readonly comeBack: (from: string) => Promise<unknown>;
   readonly filesystem: Filesystem;
+  /** How long calls that are under way may still answer when the process closes. Milliseconds. */
+  readonly closeWaitMs: number;
   /** The kinds of side branches that are known, by their names. */
   readonly sideBranches: ReadonlyMap<string, SideBranchKind>;
   /** Makes a checkpoint of the run's branch and of its session's workspace. */
@@ -89,8 +91,10 @@ export interface Driving {
   readonly owner: string;
   /** As the run's frozen configuration has it. */
   readonly agent: Agent;
-  /** Aborted when the run is to stop. */
+  /** Aborted when the run is to stop, or its process closes: from then on nothing more of it begins. */
   readonly signal: AbortSignal;
+  /** Aborted when calls that are under way are cancelled: with a stop, or once a process that closes has waited for them. */
+  readonly underWay: AbortSignal;
   /** For when a stop was read elsewhere than at the watch for it. */
   readonly stopNow: () => void;
   readonly listener: RunListener;

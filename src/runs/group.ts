@@ -11,6 +11,7 @@ import { appendEvent, type NewEvent } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { allEnded } from './all-ended.ts';
 import { childOutcome, taskOf } from './child-call.ts';
+import { CLOSING, isClosing } from './closing.ts';
 import type { Driving, RunsContext } from './context.ts';
 import { isStopAsked } from './run-store.ts';
 
@@ -77,8 +78,9 @@ function sideBySide(ready: readonly Ready[], { agent }: Driving): Ready[][] {
   return stretches;
 }
 
-/** Null for a call whose child run waits, or is carried out by another process: it has no outcome yet. */
+/** Null for a call whose child run waits, or is carried out by another process, and for one that was not begun: it has no outcome yet. */
 type CarriedOut = { readonly outcome: CallOutcome | null; readonly event: NewEvent | null };
+const NONE_YET: CarriedOut = { outcome: null, event: null };
 
 async function carryOutCall(
   context: RunsContext,
@@ -86,21 +88,32 @@ async function carryOutCall(
   groupId: string,
   { call, authority }: Ready,
 ): Promise<CarriedOut> {
-  const { listener, signal } = driving;
+  const { listener, signal, underWay } = driving;
   listener.onStarted?.(call.callId, call.tool.name);
+  if (isClosing(signal)) return NONE_YET;
   const child = driving.agent.children.get(call.tool.name);
   if (child !== undefined) return carryOutChildCall(context, driving, groupId, call, child);
   const { filesystem } = context;
   const opening = async (tx: Tx): Promise<undefined> => {
     await refuseUnlessCarried(tx, driving);
+    // Unwritten it is begun by whoever resumes the run.
+    if (isClosing(signal)) throw CLOSING;
   };
   const isStopped = () =>
     context.calls.store.read('runs.stop-asked', (tx) => isStopAsked(tx, driving.run.runId, driving.owner));
   const mayRepeat = async (): Promise<boolean> => !(await isStopped());
-  const ready = { place: placeOf(driving), groupId, call, authority, filesystem, signal, listener, opening, mayRepeat };
-  const { outcome, recorded, retries } = await executeCall(context.calls, ready);
+  const under = { filesystem, signal, underWay, listener, opening, mayRepeat };
+  const ready = { place: placeOf(driving), groupId, call, authority, ...under };
+  const executed = await executeCall(context.calls, ready).catch(nullWhereClosing);
+  if (executed === null) return NONE_YET;
+  const { outcome, recorded, retries } = executed;
   listener.onOutcome?.(call.callId, call.tool.name, outcome);
   return { outcome, event: recorded ? null : unwrittenResult(driving, groupId, call, outcome, retries) };
+}
+
+function nullWhereClosing(error: unknown): null {
+  if (error === CLOSING) return null;
+  throw error;
 }
 
 /**
@@ -121,7 +134,7 @@ async function carryOutChildCall(
   agent: string,
 ): Promise<CarriedOut> {
   const outcome = await childOutcome(context, driving, { groupId, callId: call.callId, agent, task: taskOf(call) });
-  if (outcome === null) return { outcome, event: null };
+  if (outcome === null) return NONE_YET;
   driving.listener.onOutcome?.(call.callId, call.tool.name, outcome);
   return { outcome, event: unwrittenResult(driving, groupId, call, outcome) };
 }

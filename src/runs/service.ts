@@ -85,6 +85,7 @@ export class Runs {
    * SESSION_REVERTING, INVALID_VALUE, INSTANCE_ENDED.
    */
   async start(principal: Principal, agentName: string, start: StartRun): Promise<RunHandle> {
+    this.#requireOpen();
     const agent = this.#agent(agentName);
     const begun = await comingBack(this.#context, () =>
       beginRun(this.#context, principal, agent, start, this.#carried.askPen),
@@ -115,6 +116,7 @@ export class Runs {
     }
     if (here) return { runId, ended: here };
     if (shared) return shared;
+    this.#requireOpen();
     // Two of this process that resume at once share one taking: the row would let the same instance take it twice.
     const taking = comingBack(this.#context, () => this.#take(principal, runId, listener, adopt));
     this.#taking.set(runId, taking);
@@ -293,12 +295,18 @@ export class Runs {
   }
 
   /**
-   * Lets go of every run of this process, as soon as it can be: its model is broken off, and a call that is under way is
-   * cancelled. Whoever resumes it goes on. What a supervisor does about a run is stopped. Nothing begins any more.
+   * Lets go of every run of this process, as soon as it can be: nothing begins any more, a model is broken off, and a call
+   * that is under way may answer for `closeWaitMs` before it is cancelled. Whoever resumes the run goes on. What a
+   * supervisor does about a run is stopped. Never throws; once more waits for the same.
    */
   async close(): Promise<void> {
     this.#waiting.close();
-    await this.#carried.close();
+    await this.#carried.close(this.#context.closeWaitMs);
+  }
+
+  #requireOpen(): void {
+    if (this.#carried.isClosing)
+      throw fail('INSTANCE_ENDED', 'This process is being closed: it begins no run and carries none on.');
   }
 
   #agent(name: string): Agent {
@@ -310,7 +318,7 @@ export class Runs {
   /** A run below another was carried on by itself and has ended: what waits for it goes on where it can here. */
   async #wakeParent(run: RunRecord): Promise<void> {
     const { principal, parent } = run;
-    if (!parent || !hasEnded(run)) return;
+    if (!parent || !hasEnded(run) || this.#carried.isClosing) return;
     try {
       const above = await this.get(principal, parent.runId);
       const waits = above.state.status === 'waiting_confirmation' || isFollowUp(run);
@@ -337,7 +345,7 @@ export class Runs {
     if (begun === null && !mayGoOn(child)) return child;
     const listener = parent.listener.onChild?.({ runId, agent: agent.name }) ?? {};
     const handle = begun ? this.#carried.carry(principal, begun, agent, listener) : await this.#takeUp(child, listener);
-    return handle ? this.#carried.endedWith(parent.signal, handle) : this.get(principal, runId);
+    return handle ? this.#carried.endedWith(parent, handle) : this.get(principal, runId);
   }
 
   /** Null where another living process has the run. */

@@ -68,7 +68,8 @@ export class SupervisedRuns {
   }
 
   /** Begins a follow-up or takes it up, and carries it on as long as the run before it is carried on. */
-  async #followUp({ run, agent, signal, listener, adopts }: Driving, asked: FollowUp): Promise<RunRecord> {
+  async #followUp(driving: Driving, asked: FollowUp): Promise<RunRecord> {
+    const { run, agent, listener, adopts } = driving;
     const { run: next, begun } = await comingBack(this.#context, () =>
       beginFollowUp(this.#context, run, agent, asked, this.#carried.askPen),
     );
@@ -77,7 +78,7 @@ export class SupervisedRuns {
     const handle = begun
       ? this.#carried.carry(next.principal, begun, agent, listener)
       : await this.#takeUp(next, listener, adopts);
-    if (handle) return this.#carried.endedWith(signal, handle);
+    if (handle) return this.#carried.endedWith(driving, handle);
     return this.#context.calls.store.read('runs.get', (tx) => requireRun(tx, next.principal, next.runId));
   }
 }

@@ -87,13 +87,13 @@ async function recoverStarted(
 
 /** A tool that is gone, or that takes the stored arguments no longer, cannot be asked: what is stored is all that is known. */
 async function recovered(context: RunsContext, driving: Driving, statusRef: string): Promise<Recovered> {
-  const { run, signal, stopNow } = driving;
+  const { run, signal, underWay, stopNow } = driving;
   const isWanted = async (tx: ReadTx): Promise<boolean> => {
-    if (!(await isStopAsked(tx, run.runId, context.instanceId))) return true;
+    if (!(await isStopAsked(tx, run.runId, context.instanceId))) return !signal.aborted;
     stopNow();
     return false;
   };
-  const recovery = { filesystem: context.filesystem, signal, redeliver: true, isWanted };
+  const recovery = { filesystem: context.filesystem, signal: underWay, redeliver: true, isWanted };
   try {
     return await recoverCall(context.calls, run.principal, statusRef, recovery);
   } catch (error) {

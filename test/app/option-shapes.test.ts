@@ -93,6 +93,7 @@ check('Holdfast.open refuses an option of a wrong shape by its name, before anyt
     observer: { right: ['function'] },
     faults: { right: [] },
     instanceLeaseMs: { right: ['number'], wrong: [0, 1.5] },
+    closeWaitMs: { right: ['number'], wrong: [-1, 1.5, 600_001] },
   };
   await refuseAll(table, (option, value) => Holdfast.open({ dataDir, ...given(option, value, beside) } as never));
   for (const value of [null, 7, 'x', []]) await assert.rejects(Holdfast.open(value as never), ValidationError);

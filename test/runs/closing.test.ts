@@ -59,9 +59,9 @@ check('a run whose process closes in a turn of its model is let go of, not stopp
   assert.deepEqual([resumed.status, ran.times, seen.asked], ['completed', 1, 3]);
 });
 
-/** A run whose process closes while a call of a tool with that effect is under way, and who opens the folder next. */
+/** A run whose process closes, and waits for nothing, while a call of such a tool is under way; and who opens the folder next. */
 async function closedInCall(t: Parameters<typeof openDesk>[0], effect: 'read' | 'once') {
-  const { holdfast, dataDir } = await openDesk(t);
+  const { holdfast, dataDir } = await openDesk(t, { closeWaitMs: 0 });
   const started = Promise.withResolvers<void>();
   const execute = async (): Promise<{ ok: boolean }> => {
     started.resolve();

@@ -31,6 +31,7 @@ export const callsLimits = {
     unit: 'items',
     why: 'Decided runs that one process carries on side by side; a provider refuses more turns at once, and each holds its history.',
   },
+  closeWaitMs: { max: 600_000, unit: 'ms', why: 'The longest time-out of any tool: no call answers later.' },
   runModelRetries: { max: 10, unit: 'times', why: 'A model that fails so often will not answer soon.' },
   runRetryPauseMs: { max: 60_000, unit: 'ms', why: 'The first pause; later ones grow from it.' },
   runTaskCodePoints: { max: 262_144, unit: 'code points', why: 'A task is read by people and sent to a model whole.' },
