@@ -28,7 +28,11 @@ const POLICY_FILE = 'holdfast.policy.json';
 /** What a server is called unless told. */
 const NAME = 'server';
 
-/** `holdfast mcp -- COMMAND ARGS` stands in front of a server; `holdfast mcp init -- COMMAND` writes its first policy. */
+/**
+ * `holdfast mcp -- COMMAND ARGS` stands in front of a server; `holdfast mcp init -- COMMAND` writes its first policy. At a
+ * signal, as when its host goes, a guard starts nothing more and gives what is under way a little time to be answered; a
+ * second signal ends it at once.
+ */
 export function define(command: Command, context: CommandContext): void {
   command
     .command('guard', { isDefault: true })
@@ -77,9 +81,12 @@ async function guard(
     policy: readPolicyFile(await policyFileOf(options)),
   };
   if ('url' in server) return listen(settings, server.url, await wholeNumber('--listen', options.listen, 65_535));
-  // A signal ends the process in the ordinary way, so that the server does not outlive it.
-  for (const signal of SIGNALS) process.once(signal, () => process.exit(1));
   const { stdin: input, stdout: output, stderr: errors } = process;
+  onSignals(() => {
+    // Once its host has gone it ends already; ended in the ordinary way, the server does not outlive the process.
+    if (input.readableEnded || input.destroyed) process.exit(1);
+    input.destroy();
+  });
   const code = await runGuard({ ...settings, server, host: { input, output, errors } });
   return code === 0 ? 0 : 1;
 }
@@ -91,14 +98,21 @@ async function policyFileOf({ policy, config }: GuardCommandOptions): Promise<st
   return policy ?? config ?? POLICY_FILE;
 }
 
-const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+function onSignals(heard: () => void): void {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, heard);
+}
 
-/** Serves hosts over HTTP until a signal comes. */
+/** Serves hosts over HTTP until a signal comes; a second ends it at once. */
 async function listen(settings: GuardBasics, url: string, port: number): Promise<ExitCode> {
   const { runHttpGuard } = await import('../app/index.ts');
   const tell = (line: string): void => void process.stderr.write(`holdfast: ${line}\n`);
+  let isSignalled = false;
   const signalled = new Promise<void>((resolve) => {
-    for (const signal of SIGNALS) process.once(signal, () => resolve());
+    onSignals(() => {
+      if (isSignalled) process.exit(1);
+      isSignalled = true;
+      resolve();
+    });
   });
   const running = await runHttpGuard({ ...settings, url, port, tell });
   tell(`listening on ${running.url}`);

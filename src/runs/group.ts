@@ -11,7 +11,6 @@ import { appendEvent, type NewEvent } from '../sessions/index.ts';
 import type { Tx } from '../store/index.ts';
 import { allEnded } from './all-ended.ts';
 import { childOutcome, taskOf } from './child-call.ts';
-import { CLOSING, isClosing } from './closing.ts';
 import type { Driving, RunsContext } from './context.ts';
 import { isStopAsked } from './run-store.ts';
 
@@ -78,7 +77,7 @@ function sideBySide(ready: readonly Ready[], { agent }: Driving): Ready[][] {
   return stretches;
 }
 
-/** Null for a call whose child run waits, or is carried out by another process, and for one that was not begun: it has no outcome yet. */
+/** Null for a call that was not begun, or whose child run waits or is another process's: it has no outcome yet. */
 type CarriedOut = { readonly outcome: CallOutcome | null; readonly event: NewEvent | null };
 const NONE_YET: CarriedOut = { outcome: null, event: null };
 
@@ -90,29 +89,29 @@ async function carryOutCall(
 ): Promise<CarriedOut> {
   const { listener, signal, underWay } = driving;
   listener.onStarted?.(call.callId, call.tool.name);
-  if (isClosing(signal)) return NONE_YET;
+  if (signal.aborted) return NONE_YET;
   const child = driving.agent.children.get(call.tool.name);
   if (child !== undefined) return carryOutChildCall(context, driving, groupId, call, child);
   const { filesystem } = context;
   const opening = async (tx: Tx): Promise<undefined> => {
     await refuseUnlessCarried(tx, driving);
-    // Unwritten it is begun by whoever resumes the run.
-    if (isClosing(signal)) throw CLOSING;
+    // Unwritten it can be begun by whoever resumes the run.
+    signal.throwIfAborted();
   };
   const isStopped = () =>
     context.calls.store.read('runs.stop-asked', (tx) => isStopAsked(tx, driving.run.runId, driving.owner));
   const mayRepeat = async (): Promise<boolean> => !(await isStopped());
   const under = { filesystem, signal, underWay, listener, opening, mayRepeat };
   const ready = { place: placeOf(driving), groupId, call, authority, ...under };
-  const executed = await executeCall(context.calls, ready).catch(nullWhereClosing);
+  const executed = await executeCall(context.calls, ready).catch((error: unknown) => nullWhereHeld(signal, error));
   if (executed === null) return NONE_YET;
   const { outcome, recorded, retries } = executed;
   listener.onOutcome?.(call.callId, call.tool.name, outcome);
   return { outcome, event: recorded ? null : unwrittenResult(driving, groupId, call, outcome, retries) };
 }
 
-function nullWhereClosing(error: unknown): null {
-  if (error === CLOSING) return null;
+function nullWhereHeld(signal: AbortSignal, error: unknown): null {
+  if (signal.aborted && error === signal.reason) return null;
   throw error;
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, type HoldfastOptions, type ToolCallContext } from '../../src/index.ts';
 import { callsThenDone, noteTool, openDesk } from '../calls/desk.ts';
-import { assert, check } from '../support/index.ts';
+import { assert, check, manualClock } from '../support/index.ts';
 import { inDatabase } from './damage-world.ts';
 
 type Test = Parameters<typeof openDesk>[0];
@@ -234,3 +234,37 @@ check('a process in which only approvals wait is closed at once, and they wait o
   await waiting.approve(waiting.pending[0] ?? assert.fail('nothing waits'));
   assert.deepEqual([(await waiting.wait()).status, began.length], ['completed', 1]);
 });
+
+check('a call that may be sent again is not, where its process closes before that is written down', async (t) => {
+  const clock = manualClock(Date.now());
+  const { holdfast, dataDir } = await openDesk(t, { clock, instanceLeaseMs: 600_000, closeWaitMs: 60_000 });
+  const { execute, began } = watched(() => Promise.reject(new Error('the line broke')));
+  let asked = 0;
+  let closing: Promise<unknown> | undefined;
+  const authorize = () => {
+    if ((asked += 1) === 3) closing = holdfast.close();
+    return true;
+  };
+  const tools = [noteTool({ effect: 'idempotent', execute, authorize })];
+  const agent = holdfast.agent({ name: 'clerk', model: callsThenDone([{}]), tools });
+  const run = await agent.run('go');
+  clock.advance(60_000);
+  await Promise.allSettled([agent.resume(run.id)]);
+  assert.ok(closing, 'it was closed in between');
+  await closing;
+  assert.deepEqual([began.length, stood(dataDir)[0]?.status], [1, 'failed']);
+});
+
+check(
+  'a run whose beginning is being written when its process closes asks no model, and is there for others',
+  async (t) => {
+    const { holdfast, dataDir } = await openDesk(t, { closeWaitMs: 60_000 });
+    let asked = 0;
+    const agent = { name: 'clerk', model: () => `asked ${(asked += 1)}`, tools: [] };
+    const run = holdfast.agent(agent).run('go');
+    await closed(holdfast, run);
+    assert.equal(asked, 0);
+    const again = await openedAgain(t, dataDir);
+    assert.equal((await again.agent(agent).resume(stood(dataDir)[0]?.id ?? '')).text, 'asked 1');
+  },
+);

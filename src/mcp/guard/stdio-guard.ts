@@ -109,5 +109,7 @@ function pump(stream: Readable, take: (framed: Framed) => void): Promise<void> {
     stream.once('end', end);
     stream.once('error', () => resolve());
     stream.once('close', () => resolve());
+    // Its host had gone before anybody listened.
+    if (stream.destroyed) resolve();
   });
 }
