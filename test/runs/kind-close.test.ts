@@ -151,7 +151,7 @@ check('a call that its tool declares to be tried again is not, once its process 
 });
 
 check('a run that is stopped while its process closes has its call cancelled at once', async (t) => {
-  const { holdfast, dataDir } = await openDesk(t, { closeWaitMs: 60_000 });
+  const { holdfast, dataDir } = await openDesk(t, { closeWaitMs: 10_000 });
   const { execute, began, begun } = watched(never);
   const run = holdfast.agent({ name: 'clerk', model: callsThenDone([{}]), tools: [noteTool({ execute })] }).run('go');
   await begun(1);
@@ -255,16 +255,18 @@ check('a call that may be sent again is not, where its process closes before tha
   assert.deepEqual([began.length, stood(dataDir)[0]?.status], [1, 'failed']);
 });
 
-check(
-  'a run whose beginning is being written when its process closes asks no model, and is there for others',
-  async (t) => {
-    const { holdfast, dataDir } = await openDesk(t, { closeWaitMs: 60_000 });
-    let asked = 0;
-    const agent = { name: 'clerk', model: () => `asked ${(asked += 1)}`, tools: [] };
-    const run = holdfast.agent(agent).run('go');
-    await closed(holdfast, run);
-    assert.equal(asked, 0);
-    const again = await openedAgain(t, dataDir);
-    assert.equal((await again.agent(agent).resume(stood(dataDir)[0]?.id ?? '')).text, 'asked 1');
-  },
-);
+check('a run that is being begun when its process closes asks no model, and is there for others', async (t) => {
+  const { holdfast, dataDir } = await openDesk(t, { closeWaitMs: 60_000 });
+  const { execute, begun } = watched(answersAfter(300));
+  const first = holdfast.agent({ name: 'first', model: callsThenDone([{}]), tools: [noteTool({ execute })] }).run('go');
+  await begun(1);
+  let asked = 0;
+  const agent = { name: 'clerk', model: () => `asked ${(asked += 1)}`, tools: [] };
+  const run = holdfast.agent(agent).run('go');
+  await closed(holdfast, first, run);
+  assert.equal(asked, 0);
+  const again = await openedAgain(t, dataDir);
+  const { id = '', told } = stood(dataDir)[1] ?? {};
+  assert.equal(told, 'run.interrupted');
+  assert.equal((await again.agent(agent).resume(id)).text, 'asked 1');
+});
