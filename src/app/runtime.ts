@@ -97,7 +97,7 @@ const nothing = (): Promise<void> => Promise.resolve();
 const NO_NOTICES: Notices = { tellWaiting: nothing, stop: nothing };
 const DAY_MS = 24 * 60 * 60 * 1000;
 const INSTANCE_LEASE_MS = 10_000;
-/** Shorter than the ten seconds after which a container is killed unless told otherwise: what is unknown is still written down. */
+/** Less than the ten seconds after which a container is killed by default: what is unknown is still written down. */
 const CLOSE_WAIT_MS = 8_000;
 
 /** Puts a runtime together; see `Holdfast.open`. What was opened is closed again when a later step fails. */
@@ -140,7 +140,6 @@ async function assemble(
   life: ProcessLife,
 ): Promise<Runtime> {
   const { clock, ids, faults, policies, comesBack = true, notices, onDamage, instanceLeaseMs: leaseMs } = options;
-  const { closeWaitMs = CLOSE_WAIT_MS } = options;
   const principal = options.principal ?? LOCAL_OWNER;
   const projectId = options.projectId ?? 'default';
   await ensurePlace(store, clock, principal, projectId);
@@ -210,7 +209,7 @@ async function assemble(
     },
     comeBack: comesBack ? comeBack : staysLost,
     filesystem,
-    closeWaitMs,
+    closeWaitMs: options.closeWaitMs ?? CLOSE_WAIT_MS,
     sideBranches: kindsOf(options),
     checkpoint,
     supervision: supervisor,
