@@ -3,14 +3,14 @@ import type { FileSystem } from '../../core/index.ts';
 import type { Store } from '../../store/index.ts';
 import { packName } from './pack.ts';
 import * as sql from './queries.ts';
-import { isHalfNote } from './stat-cache.ts';
+import { isHalfNote, notedTree } from './stat-cache.ts';
 
 export interface Collected {
   readonly trees: number;
   /** Contents of artifact versions that are gone. */
   readonly contents: number;
   readonly packs: number;
-  /** Files that nobody named: left by captures that were killed. */
+  /** Files that nobody named: left by captures that were killed, and notes of workspaces whose tree is gone. */
   readonly strays: number;
 }
 
@@ -31,22 +31,27 @@ export async function collectGarbage({
   cacheFolder,
   beforeMs,
 }: CollectTools): Promise<Collected> {
-  const { trees, contents, packs, named } = await store.write('workspace.collect', async (tx) => {
+  const { trees, contents, packs, named, whole } = await store.write('workspace.collect', async (tx) => {
     const dropped = await tx.run(sql.DROP_TREES, [beforeMs]);
     const unused = await tx.run(sql.DROP_CONTENTS, [beforeMs]);
     const rows = await tx.all(sql.DROP_PACKS, [beforeMs]);
     const left = await tx.all(sql.LIST_PACKS);
     const idOf = (row: { readonly [column: string]: unknown }): string => String(row['pack_id']);
     const counts = { trees: dropped.changes, contents: unused.changes };
-    return { ...counts, packs: rows.map(idOf), named: new Set(left.map(idOf)) };
+    const whole = new Set((await tx.all(sql.LIST_TREES)).map((row) => String(row['tree_id'])));
+    return { ...counts, packs: rows.map(idOf), named: new Set(left.map(idOf)), whole };
   });
   for (const id of packs) remove(files, join(folder, packName(id)));
   const unnamed = files.readdir(folder).filter((name) => !named.has(name.replace(/\.pack$/, '')));
-  const halfNotes = files.readdir(cacheFolder).filter(isHalfNote);
+  // The names of files that were erased are not kept in the notes of their folder.
+  const isLeft = (name: string): boolean => isHalfNote(name) || !whole.has(notedTree(files, join(cacheFolder, name)));
   let strays = 0;
   for (const path of [
     ...unnamed.map((name) => join(folder, name)),
-    ...halfNotes.map((name) => join(cacheFolder, name)),
+    ...files
+      .readdir(cacheFolder)
+      .filter(isLeft)
+      .map((name) => join(cacheFolder, name)),
   ])
     if (isOld(files, path, beforeMs) && remove(files, path)) strays += 1;
   return { trees, contents, packs: packs.length, strays };

@@ -1,4 +1,5 @@
 export const LIST_PACKS = `SELECT pack_id FROM workspace_packs`;
+export const LIST_TREES = `SELECT tree_id FROM workspace_trees`;
 export const FIND_TREE = `SELECT tree_id FROM workspace_trees WHERE tree_id = ?`;
 /** A tree that was captured again is kept from the next collection. */
 export const TOUCH_TREE = `UPDATE workspace_trees SET captured_at = MAX(captured_at, ?) WHERE tree_id = ?`;

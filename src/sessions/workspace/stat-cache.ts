@@ -120,17 +120,24 @@ export class StatCache {
   }
 
   #load(): Notes {
-    try {
-      const bytes = Buffer.from(readFileWithin(this.#files, this.#path, MAX_BYTES) ?? []);
-      const body = bytes.subarray(64);
-      if (bytes.toString('latin1', 0, 64) !== sha256Hex(body)) return NOTHING;
-      const notes = deserialize(body) as Notes;
-      return notes.version === VERSION ? notes : NOTHING;
-    } catch {
-      return NOTHING;
-    }
+    return readNotes(this.#files, this.#path);
   }
 }
+
+function readNotes(files: FileSystem, path: string): Notes {
+  try {
+    const bytes = Buffer.from(readFileWithin(files, path, MAX_BYTES) ?? []);
+    const body = bytes.subarray(64);
+    if (bytes.toString('latin1', 0, 64) !== sha256Hex(body)) return NOTHING;
+    const notes = deserialize(body) as Notes;
+    return notes.version === VERSION ? notes : NOTHING;
+  } catch {
+    return NOTHING;
+  }
+}
+
+/** The tree that the notes in a file are of; empty where nothing can be read there. */
+export const notedTree = (files: FileSystem, path: string): string => readNotes(files, path).treeId;
 
 /** Whether a name in the folder of notes is of some that were never finished. */
 export const isHalfNote = (name: string): boolean => /\.seen\./.test(name);

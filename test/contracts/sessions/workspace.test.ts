@@ -5,6 +5,7 @@ import { type Clock, sha256Hex, systemClock } from '../../../src/core/index.ts';
 import {
   type Capture,
   createCheckpoint,
+  deleteSession,
   type ScanOptions,
   treeIdOf,
   WorkspaceStore,
@@ -291,6 +292,22 @@ check(
       assert.equal((await capture()).created, true);
       assert.deepEqual(await workspace.verifyTree(other.treeId), []);
     }),
+);
+
+check('what was noted of a workspace goes with its tree: the names of its files are kept no longer', () =>
+  withPlace(async ({ world, put, again, directory, folder }) => {
+    const at = (ms: number) => again({ nowMs: () => systemClock.nowMs() + ms });
+    const notes = () => fs.readdirSync(join(folder, 'cache'));
+    put('secret-plan.txt', 'x');
+    const { treeId } = await at(10_000).capture(directory);
+    const point = { rootFrameId: world.root, branchId: world.root, reason: 'test', workspaceTreeId: treeId };
+    await world.store.write('t', (tx) => createCheckpoint(tx, world.context, OWNER, point));
+    await at(20_000).collect(0);
+    assert.equal(notes().length, 1);
+    await world.store.write('t', (tx) => deleteSession(tx, world.context, OWNER, world.root));
+    assert.deepEqual(await at(30_000).collect(0), { trees: 1, contents: 0, packs: 1, strays: 1 });
+    assert.deepEqual(notes(), []);
+  }),
 );
 
 check('a checkpoint names only trees that are there', () =>
