@@ -91,7 +91,8 @@ CREATE TABLE operation_status_refs (
   PRIMARY KEY (ref, operation_pk)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE operation_ref_batches (through_pk INTEGER PRIMARY KEY) STRICT;
-INSERT INTO operation_status_refs SELECT unhex(substr(status_ref, 8)), operation_pk FROM operations ORDER BY 1, 2;
+INSERT INTO operation_status_refs SELECT unhex(substr(status_ref, 8)), operation_pk FROM operations
+  WHERE length(unhex(substr(status_ref, 8))) = 16 ORDER BY 1, 2;
 INSERT INTO operation_ref_batches SELECT max(operation_pk) FROM operations HAVING max(operation_pk) IS NOT NULL;`;
 
 /**

@@ -202,6 +202,23 @@ check('a ledger with an index over references is taken over whole, and goes on',
     await assert.rejects(desk.store.write('test', (tx) => tx.run(sql)));
 });
 
+check('a ledger with a damaged reference is taken over with it, and the audit names it', async (t) => {
+  const file = join(await temporaryFolder(t), 'runtime.db');
+  const earlier = { ...operationVerdictsSchema, migrations: operationVerdictsSchema.migrations.slice(0, 4) };
+  const before = new RefundDesk(await openSqliteStore({ file, schemas: [operationsSchema, earlier] }), {});
+  await stopped(before, 'sick');
+  const sound = await stopped(before, 'sound');
+  await before.close();
+  const database = new DatabaseSync(file);
+  database.exec('PRAGMA ignore_check_constraints = ON');
+  database.exec("UPDATE operations SET status_ref = 'status_broken' WHERE operation_pk = 1");
+  database.close();
+  const desk = await anotherDesk(t, file, { verdicts: true });
+  assert.equal(await isFound(desk, sound), true);
+  const { semantic_errors: found } = await desk.operations.audit();
+  assert.ok(found.includes('operation status_broken: its status reference is not among those in order'));
+});
+
 check('thousands of operations of many callers at once are each found by their reference', async (t) => {
   const { desk } = await freshDesk(t, { verdicts: true });
   const refs: string[] = [];
