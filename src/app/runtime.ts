@@ -21,6 +21,7 @@ import { type Filesystem, openFilesystem } from '../effects/index.ts';
 import { Operations, PROVIDER_PROFILES } from '../operations/index.ts';
 import type { SessionPackages } from '../packages/index.ts';
 import {
+  allEnded,
   type DamagedRun,
   type RunRecord,
   Runs,
@@ -225,8 +226,7 @@ async function assemble(
   const teller = notices ? startNotices({ store, approvals, clock, principal }, notices) : NO_NOTICES;
   const close = closerOf(async () => {
     // First of all: what is carried out here begins nothing from this moment on.
-    const released = runs.close();
-    await Promise.all([stopExpiry(), stopRecovery(), teller.stop()]).finally(() => released);
+    await allEnded([runs.close(), stopExpiry(), stopRecovery(), teller.stop()]);
     await life.stop();
   }, store);
   const parts = { tools, approvals, operations, calls, runs, filesystem, histories, autonomy, supervisor, packages };

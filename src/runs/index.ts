@@ -1,3 +1,4 @@
+export { allEnded } from './all-ended.ts';
 export type { Agent, Driving, ModelRetries, RunListener, RunsContext } from './context.ts';
 export { childTool } from './child-call.ts';
 export { cutOf, type CutReason } from './cut-reply.ts';
