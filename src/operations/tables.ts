@@ -125,6 +125,6 @@ export const operationsSchema: ContextSchema = {
       name: 'ledger, outbox and receipts',
       sqlite: [CALL_BINDINGS, OPERATIONS, OUTBOX, DOWNSTREAM_RECEIPTS, LOCAL_RECEIPTS].join('\n'),
     },
-    { number: 2, name: 'call bindings in the order of their key', sqlite: BINDINGS_BY_KEY },
+    { number: 2, name: 'call bindings in the order of their key', sqlite: BINDINGS_BY_KEY, carriesAsFound: true },
   ],
 };

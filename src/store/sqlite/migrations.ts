@@ -82,10 +82,14 @@ export function pendingSteps(database: DatabaseSync, schemas: readonly ContextSc
 
 function applyStep(database: DatabaseSync, step: Step): void {
   const { context, migration } = step;
+  const { sqlite, carriesAsFound = false } = migration;
   try {
-    database.exec(migration.sqlite);
+    if (carriesAsFound) database.exec('PRAGMA ignore_check_constraints = ON');
+    database.exec(sqlite);
   } catch (cause) {
     throw notApplied(step, cause);
+  } finally {
+    if (carriesAsFound) database.exec('PRAGMA ignore_check_constraints = OFF');
   }
   if (!database.isTransaction)
     throw fail('INVALID_VALUE', `Migration ${migration.number} of ${context} ended its transaction.`);
@@ -111,8 +115,7 @@ function recordVersion(database: DatabaseSync, schemas: readonly ContextSchema[]
 
 /**
  * Brings the database to what the contexts know, in one commit, where it lacks anything of it. In a table that is made
- * anew, a reference that points nowhere and a row that its own CHECK would refuse are carried over as they were found, for
- * the checks to name them: nobody could look at the others otherwise. One more such reference undoes all.
+ * anew, a reference that points nowhere is carried over as it was found, for the checks to name it; one more undoes all.
  * @throws as `pendingSteps`; STORE_CONSTRAINT, STORE_FULL, STORE_IO, STORE_CORRUPT, STORE_BUSY, STORE_SQL_FAILED
  */
 export function bringUpToDate(database: DatabaseSync, schemas: readonly ContextSchema[], faults: FaultPoints): void {
@@ -121,14 +124,11 @@ export function bringUpToDate(database: DatabaseSync, schemas: readonly ContextS
   try {
     // Until the commit: then as many must be gone with the old table as came with the new one.
     database.exec('PRAGMA defer_foreign_keys = ON');
-    database.exec('PRAGMA ignore_check_constraints = ON');
     migrate(database, schemas, faults);
     database.exec('COMMIT');
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
     throw storeError(error);
-  } finally {
-    database.exec('PRAGMA ignore_check_constraints = OFF');
   }
 }
 

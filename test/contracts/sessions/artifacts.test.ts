@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LIMITS, sha256Hex } from '../../../src/core/index.ts';
 import {
@@ -67,8 +67,10 @@ check('an empty file and a stream are bytes as any others; a file of the workspa
   const large = await artifacts.add(OWNER, root, { filename: 'large', bytes: stream() });
   assert.equal(large.sizeBytes, 3 * 1024 * 1024);
   assert.equal(sha256Hex(await world.read(large.id)), large.snapshotSha256);
-  writeFileSync(join(dirname(file), 'in-the-folder.txt'), 'known already');
-  await workspaces.capture(dirname(file));
+  const folder = join(dirname(file), 'workspace');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'in-the-folder.txt'), 'known already');
+  await workspaces.capture(folder);
   const before = world.packs();
   assert.equal(await world.read((await world.add('known', 'known already')).id), 'known already');
   assert.deepEqual(world.packs(), before);
