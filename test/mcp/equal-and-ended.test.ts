@@ -93,11 +93,12 @@ check('a line too long to be looked into leaves open what waits, and nothing tha
   world.send({ id: 1, method: 'tools/call', params: { name: 'hangs', arguments: { a: 1 } } });
   while (world.effects().length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   world.send({ id: 2, method: 'world/giant' });
-  const long = await world.line();
-  assert.ok(long.length > 16 * 1024 * 1024, 'it passes');
-  assert.equal((JSON.parse(long) as Message).id, 2, 'and nothing stands inside it');
-  const unknown = await world.next();
-  assert.deepEqual([unknown.id, outcomeOf(unknown)?.outcome], [1, 'unknown']);
+  // On a slow machine what waits is over before all of the line has come.
+  const lines = [await world.line(), await world.line()].sort((a, b) => b.length - a.length);
+  const [long, unknown] = lines.map((line) => JSON.parse(line) as Message);
+  assert.ok((lines[0]?.length ?? 0) > 16 * 1024 * 1024, 'it passes');
+  assert.equal(long?.id, 2, 'and nothing stands inside it');
+  assert.deepEqual([unknown?.id, unknown && outcomeOf(unknown)?.outcome], [1, 'unknown']);
   assert.equal(textOf(await world.call('write', { a: 3 }, 3)), 'written é');
 });
 
