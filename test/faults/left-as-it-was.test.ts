@@ -2,7 +2,18 @@ import fs from 'node:fs';
 import { join } from 'node:path';
 import { nodeFileSystem } from '../../src/core/index.ts';
 import { beginRestore, createCheckpoint, runningRestore, treeIdOf } from '../../src/sessions/index.ts';
-import { files, NEW, OLD, point, put, say, shown, withProject, withWork } from '../support/history-project.ts';
+import {
+  beginRevert,
+  files,
+  NEW,
+  OLD,
+  point,
+  put,
+  say,
+  shown,
+  withProject,
+  withWork,
+} from '../support/history-project.ts';
 import { assert, check } from '../support/index.ts';
 import { OWNER, refusal } from '../support/session-world.ts';
 
@@ -118,19 +129,12 @@ check(
   'a killed revert to a checkpoint without a workspace wrote nothing, and its recovery leaves the folder alone',
   () =>
     withProject(async (project) => {
-      const { world, history, workspaces, directory } = project;
+      const { world, history } = project;
       const bare = { rootFrameId: world.root, branchId: world.root, reason: 'without a workspace' };
       const target = await world.store.write('t', (tx) => createCheckpoint(tx, world.context, OWNER, bare));
       put(project, OLD);
       await say(project, 'two');
-      const { treeId: undoTreeId } = await workspaces.capture(directory);
-      const restore = {
-        rootFrameId: world.root,
-        kind: 'revert',
-        targetCheckpointId: target.checkpointId,
-        undoTreeId,
-      } as const;
-      await world.store.write('t', (tx) => beginRestore(tx, world.context, OWNER, restore));
+      await beginRevert(project, target);
       put(project, { 'a.txt': 'mine', 'of-mine': 'too' });
       await history.recover(OWNER, world.root, 'roll_back');
       assert.deepEqual(files(project), { ...OLD, 'a.txt': 'mine', 'of-mine': 'too' });

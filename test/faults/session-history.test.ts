@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { join } from 'node:path';
 import { fail, nodeFileSystem } from '../../src/core/index.ts';
-import { appendEvent, beginRestore, type Checkpoint, forkBranch, runningRestore } from '../../src/sessions/index.ts';
+import { appendEvent, type Checkpoint, forkBranch, runningRestore } from '../../src/sessions/index.ts';
 import { armFaults } from '../support/faults.ts';
 import {
+  beginRevert,
   files,
   NEW,
   OLD,
@@ -137,16 +138,9 @@ check('a revert that was held up until another took the pen begins nothing', () 
 
 /** A revert that was killed when it had written one file of two, with what its process left half written. */
 async function withKilledRevert(project: Project): Promise<Checkpoint> {
-  const { world, workspaces, directory } = project;
+  const { directory } = project;
   const target = await withWork(project);
-  const { treeId: undoTreeId } = await workspaces.capture(directory);
-  const restore = {
-    rootFrameId: world.root,
-    kind: 'revert',
-    targetCheckpointId: target.checkpointId,
-    undoTreeId,
-  } as const;
-  await world.store.write('t', (tx) => beginRestore(tx, world.context, OWNER, restore));
+  await beginRevert(project, target);
   fs.chmodSync(join(directory, 'a.txt'), 0o644);
   put(project, { 'a.txt': 'old', '.holdfast-restore-0': 'ol' });
   return target;

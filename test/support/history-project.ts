@@ -9,6 +9,7 @@ import {
   systemClock,
 } from '../../src/core/index.ts';
 import {
+  beginRestore,
   beginTurn,
   type Checkpoint,
   requireSession,
@@ -91,4 +92,12 @@ export async function withWork(project: Project): Promise<Checkpoint> {
   fs.rmSync(join(project.directory, 'only-old'));
   await say(project, 'two');
   return target;
+}
+
+/** A revert that was begun with what is in the folder now, and whose process is gone. */
+export async function beginRevert({ world, workspaces, directory }: Project, target: Checkpoint): Promise<void> {
+  const { treeId: undoTreeId } = await workspaces.capture(directory);
+  const targetCheckpointId = target.checkpointId;
+  const restore = { rootFrameId: world.root, kind: 'revert', targetCheckpointId, undoTreeId } as const;
+  await world.store.write('t', (tx) => beginRestore(tx, world.context, OWNER, restore));
 }
